@@ -1,0 +1,29 @@
+//! Spinney's words as types: ids, names, work, states, verdict, evidence, configuration.
+//!
+//! Nothing here does I/O. Every other crate speaks in these types, so a word that is wrong here is wrong everywhere.
+
+pub mod branch;
+pub mod commit;
+pub mod config;
+pub mod evidence;
+pub mod id;
+pub mod names;
+pub mod operation;
+pub mod quantity;
+pub mod repository;
+pub mod time;
+pub mod verdict;
+pub mod work;
+pub mod workspace;
+
+pub use branch::{BranchName, InvalidBranchName};
+pub use commit::CommitId;
+pub use evidence::{Evidence, EvidenceKind, Merge};
+pub use id::{NodeId, OperationId, RepositoryId, WorkspaceId};
+pub use names::{RepositoryName, WorkspaceName};
+pub use operation::{Operation, OperationKind, OperationStatus};
+pub use repository::Repository;
+pub use time::Timestamp;
+pub use verdict::{Consent, Reason, ReasonCode, Remover, Sweep, Verdict};
+pub use work::{Work, WorkKind};
+pub use workspace::{Method, Platform, Populate, Provider, Workspace, WorkspaceStatus};

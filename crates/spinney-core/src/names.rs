@@ -1,0 +1,260 @@
+//! Names that Spinney generates, and the slugs they are made of.
+//!
+//! A generated name uses `[a-z0-9._/-]` only, has at most [`MAX_GENERATED_BYTES`], and carries a hash of the whole
+//! text where it had to be shortened, so that two long texts with a shared beginning stay apart.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+pub const MAX_GENERATED_BYTES: usize = 100;
+const HASH_DIGITS: usize = 8;
+
+/// Eight hex digits of a text's SHA-256.
+#[must_use]
+pub fn short_hash(text: &str) -> String {
+    content_hash(text.as_bytes())[..HASH_DIGITS].to_owned()
+}
+
+/// The SHA-256 of some bytes in hex.
+#[must_use]
+pub fn content_hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Turns any text into lowercase words joined by dashes; `None` when it has no letter or digit to keep.
+///
+/// Letters outside ASCII are dropped from the slug; a text that loses any gets a hash, so that it stays distinct.
+#[must_use]
+pub fn slug(text: &str, max_bytes: usize) -> Option<String> {
+    let mut slug = String::new();
+    let mut lost = false;
+    for c in text.chars() {
+        let c = c.to_ascii_lowercase();
+        if c.is_ascii_alphanumeric() {
+            slug.push(c);
+        } else {
+            lost |= !c.is_ascii() && c.is_alphanumeric();
+            if !slug.is_empty() && !slug.ends_with('-') {
+                slug.push('-');
+            }
+        }
+    }
+    let slug = slug.trim_end_matches('-');
+    if slug.is_empty() {
+        return lost.then(|| short_hash(text));
+    }
+    if lost {
+        return Some(shorten(&format!("{slug}-{}", short_hash(text)), max_bytes));
+    }
+    Some(shorten(slug, max_bytes))
+}
+
+/// Cuts a generated name to `max_bytes`, ending it in the hash of the whole where anything was cut.
+#[must_use]
+pub fn shorten(name: &str, max_bytes: usize) -> String {
+    if name.len() <= max_bytes {
+        return name.to_owned();
+    }
+    let kept = &name[..name.floor_char_boundary(max_bytes - HASH_DIGITS - 1)];
+    format!("{}-{}", kept.trim_end_matches(['-', '.', '/']), short_hash(name))
+}
+
+/// A value as it may stand in a one-line message: no control characters, not too long.
+#[must_use]
+pub fn for_message(value: &str) -> String {
+    const SHOWN: usize = 60;
+    let mut shown: String = value.chars().take(SHOWN).flat_map(char::escape_debug).collect();
+    if value.chars().count() > SHOWN {
+        shown.push('…');
+    }
+    shown.replace("\\'", "'").replace("\\\"", "\"").replace("\\\\", "\\")
+}
+
+/// A workspace's readable name, as `issue-42`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct WorkspaceName(String);
+
+impl WorkspaceName {
+    /// Wraps a name that came from [`crate::Work::workspace_name`] or from the store.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self(name.into())
+    }
+
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for WorkspaceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// `owner/name` of a repository: two path components that are safe as directory names.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct RepositoryName {
+    owner: String,
+    name: String,
+}
+
+/// A text that is not `owner/name`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{}` is not a repository name of the form `owner/name`", for_message(.0))]
+pub struct InvalidRepositoryName(pub String);
+
+impl RepositoryName {
+    #[must_use]
+    pub fn owner(&self) -> &str {
+        &self.owner
+    }
+
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Builds a name from any two texts, replacing what a directory name should not have.
+    #[must_use]
+    pub fn sanitized(owner: &str, name: &str) -> Self {
+        Self { owner: component(owner), name: component(name) }
+    }
+
+    /// The same name with a number behind it, for a second repository that would be called the same.
+    #[must_use]
+    pub fn numbered(&self, number: u32) -> Self {
+        Self { owner: self.owner.clone(), name: format!("{}-{number}", self.name) }
+    }
+
+    /// Reads `owner/name` off a remote's URL; `None` for a plain path, which says nothing about an owner.
+    #[must_use]
+    pub fn from_url(url: &str) -> Option<Self> {
+        let path = match url.split_once("://") {
+            Some(("file", _)) => return None,
+            Some((_, rest)) => rest.split_once('/')?.1,
+            None if url.starts_with(['/', '.', '~']) => return None,
+            None => url.split_once(':')?.1,
+        };
+        let path = path.split(['?', '#']).next().unwrap_or_default();
+        let mut parts = path.trim_matches('/').rsplit('/').filter(|part| !part.is_empty());
+        let name = parts.next()?;
+        let owner = parts.next()?;
+        let name = name.strip_suffix(".git").unwrap_or(name);
+        (!name.is_empty()).then(|| Self::sanitized(owner, name))
+    }
+}
+
+fn component(text: &str) -> String {
+    let kept: String = text.chars().map(|c| if c.is_alphanumeric() || "._-".contains(c) { c } else { '-' }).collect();
+    let kept = kept.trim_start_matches(['.', '-']);
+    let kept = kept.strip_suffix(".git").unwrap_or(kept);
+    if kept.is_empty() { short_hash(text) } else { shorten(kept, MAX_GENERATED_BYTES) }
+}
+
+fn is_component(text: &str) -> bool {
+    !text.is_empty()
+        && text.len() <= MAX_GENERATED_BYTES + 8
+        && !text.starts_with(['.', '-'])
+        && text.chars().all(|c| c.is_alphanumeric() || "._-".contains(c))
+}
+
+impl FromStr for RepositoryName {
+    type Err = InvalidRepositoryName;
+
+    fn from_str(text: &str) -> Result<Self, InvalidRepositoryName> {
+        match text.split_once('/') {
+            Some((owner, name)) if is_component(owner) && is_component(name) => {
+                Ok(Self { owner: owner.to_owned(), name: name.to_owned() })
+            }
+            _ => Err(InvalidRepositoryName(text.to_owned())),
+        }
+    }
+}
+
+impl TryFrom<String> for RepositoryName {
+    type Error = InvalidRepositoryName;
+
+    fn try_from(text: String) -> Result<Self, InvalidRepositoryName> {
+        text.parse()
+    }
+}
+
+impl From<RepositoryName> for String {
+    fn from(name: RepositoryName) -> Self {
+        name.to_string()
+    }
+}
+
+impl fmt::Display for RepositoryName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.owner, self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::BranchName;
+
+    #[test]
+    fn slugs_read_well() {
+        assert_eq!(slug("Add dark mode", 100).unwrap(), "add-dark-mode");
+        assert_eq!(slug("  Fix: the `login` bug!! ", 100).unwrap(), "fix-the-login-bug");
+        assert_eq!(slug("feature/auth", 100).unwrap(), "feature-auth");
+        assert_eq!(slug("🎉 --- ..", 100), None);
+    }
+
+    #[test]
+    fn texts_that_differ_only_in_what_a_slug_drops_stay_apart() {
+        assert_ne!(slug("größe", 100), slug("gräße", 100));
+        assert_ne!(slug("日本", 100), slug("中国", 100));
+        let (a, b) = (format!("{}a", "x".repeat(300)), format!("{}b", "x".repeat(300)));
+        assert_ne!(slug(&a, 100), slug(&b, 100));
+    }
+
+    #[test]
+    fn names_come_off_every_form_of_url() {
+        for url in [
+            "https://github.com/acme/app.git",
+            "https://user@github.com/acme/app/",
+            "ssh://git@github.com:22/acme/app.git",
+            "git@github.com:acme/app.git",
+            "https://gitlab.example/group/acme/app",
+        ] {
+            assert_eq!(RepositoryName::from_url(url).unwrap().to_string(), "acme/app", "{url}");
+        }
+        for url in ["/srv/git/app.git", "file:///srv/git/app.git", "../app", "https://host/", "git@host:app.git"] {
+            assert_eq!(RepositoryName::from_url(url), None, "{url}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_slug_is_always_a_valid_short_branch(text in ".{0,400}") {
+            if let Some(slug) = slug(&text, MAX_GENERATED_BYTES) {
+                prop_assert!(slug.len() <= MAX_GENERATED_BYTES);
+                prop_assert!(slug.parse::<BranchName>().is_ok(), "{slug}");
+            }
+        }
+
+        #[test]
+        fn a_sanitized_repository_name_is_valid_and_stays_in_its_directory(owner in ".{0,200}", name in ".{0,200}") {
+            let built = RepositoryName::sanitized(&owner, &name);
+            prop_assert_eq!(built.to_string().parse::<RepositoryName>().unwrap(), built);
+        }
+
+        #[test]
+        fn a_value_in_a_message_stays_on_one_line(text in "(?s).{0,300}") {
+            prop_assert!(!for_message(&text).contains(char::is_control));
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The answer to "may this workspace go?", with every reason against it at once.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use crate::workspace::words;
+use crate::{Evidence, Merge};
+
+words!(
+    ReasonCode {
+        Dirty = "dirty",
+        Untracked = "untracked",
+        PreciousIgnored = "precious_ignored",
+        Stash = "stash",
+        DetachedCommits = "detached_commits",
+        OperationInProgress = "operation_in_progress",
+        NestedRepository = "nested_repository",
+        SubmoduleUnpushed = "submodule_unpushed",
+        Unpushed = "unpushed",
+        Unmerged = "unmerged",
+        OpenPullRequest = "open_pull_request",
+        Shared = "shared",
+        Locked = "locked",
+        Pinned = "pinned",
+        Adopted = "adopted",
+        Persistent = "persistent",
+        Unverifiable = "unverifiable",
+        InUse = "in_use",
+        Leased = "leased",
+        MountInside = "mount_inside",
+        MainCheckout = "main_checkout",
+    }
+);
+
+words!(
+    /// Why a sweep takes workspaces without a person naming them.
+    Sweep {
+        Merged = "merged",
+        Stale = "stale",
+        MakeRoom = "make_room",
+        Close = "close",
+        Teardown = "teardown",
+    }
+);
+
+/// Who asks for a removal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remover {
+    Person,
+    Sweep(Sweep),
+}
+
+impl ReasonCode {
+    /// Whether this reason stops that remover, unless it is overridden.
+    #[must_use]
+    pub fn blocks(self, remover: Remover) -> bool {
+        match self {
+            Self::Unmerged => matches!(remover, Remover::Sweep(Sweep::Merged | Sweep::MakeRoom)),
+            Self::Persistent | Self::OpenPullRequest | Self::Pinned | Self::Adopted => {
+                matches!(remover, Remover::Sweep(_))
+            }
+            _ => true,
+        }
+    }
+
+    /// Whether a person may override it at all.
+    #[must_use]
+    pub fn overridable(self) -> bool {
+        !matches!(
+            self,
+            Self::InUse | Self::Leased | Self::MountInside | Self::MainCheckout | Self::Unmerged | Self::Persistent
+        )
+    }
+
+    /// Whether somebody else holds the workspace, rather than something in it.
+    #[must_use]
+    pub fn is_held(self) -> bool {
+        matches!(self, Self::InUse | Self::Leased)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Reason {
+    pub code: ReasonCode,
+    /// How much, in words: `3 files`, `1 commit`.
+    pub detail: String,
+    /// Which, the first few: paths, commits, processes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub items: Vec<String>,
+    pub blocks: bool,
+    pub overridable: bool,
+}
+
+/// What a person agreed to let go.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Consent {
+    #[default]
+    None,
+    Codes(BTreeSet<ReasonCode>),
+    /// All that is overridable.
+    Force,
+}
+
+impl Consent {
+    /// Whether the consent covers a reason. `in_use` is no part of `--force`: it is named, for a mere process.
+    #[must_use]
+    pub fn covers(&self, reason: &Reason) -> bool {
+        match self {
+            Self::None => false,
+            Self::Codes(codes) => {
+                codes.contains(&reason.code) && (reason.overridable || reason.code == ReasonCode::InUse)
+            }
+            Self::Force => reason.overridable,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    pub reasons: Vec<Reason>,
+    pub merge: Merge,
+}
+
+impl Verdict {
+    /// The reasons that stand in the way, given what was agreed to.
+    pub fn blockers<'a>(&'a self, consent: &'a Consent) -> impl Iterator<Item = &'a Reason> {
+        self.reasons.iter().filter(move |reason| reason.blocks && !consent.covers(reason))
+    }
+
+    #[must_use]
+    pub fn removable(&self, consent: &Consent) -> bool {
+        self.blockers(consent).next().is_none()
+    }
+
+    pub fn evidence(&self) -> impl Iterator<Item = &Evidence> {
+        match &self.merge {
+            Merge::Merged(evidence) => Some(evidence),
+            _ => None,
+        }
+        .into_iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reason(code: ReasonCode, remover: Remover) -> Reason {
+        Reason {
+            code,
+            detail: String::new(),
+            items: vec![],
+            blocks: code.blocks(remover),
+            overridable: code.overridable(),
+        }
+    }
+
+    #[test]
+    fn force_covers_all_but_what_can_not_be_overridden() {
+        for code in ReasonCode::ALL {
+            let reason = reason(*code, Remover::Person);
+            let held = matches!(
+                code,
+                ReasonCode::InUse | ReasonCode::Leased | ReasonCode::MountInside | ReasonCode::MainCheckout
+            );
+            assert_eq!(reason.blocks && !Consent::Force.covers(&reason), held, "{code}");
+        }
+    }
+
+    #[test]
+    fn every_reason_but_unmerged_blocks_every_sweep() {
+        for code in ReasonCode::ALL.iter().filter(|code| **code != ReasonCode::Unmerged) {
+            for sweep in Sweep::ALL {
+                assert!(code.blocks(Remover::Sweep(*sweep)), "{code} {sweep}");
+            }
+        }
+        assert!(!ReasonCode::Unmerged.blocks(Remover::Sweep(Sweep::Stale)));
+        assert!(!ReasonCode::Unmerged.blocks(Remover::Person));
+        assert!(ReasonCode::Unmerged.blocks(Remover::Sweep(Sweep::MakeRoom)));
+    }
+
+    #[test]
+    fn a_person_is_not_stopped_by_what_only_sweeps_respect() {
+        for code in [ReasonCode::Pinned, ReasonCode::Adopted, ReasonCode::Persistent, ReasonCode::OpenPullRequest] {
+            assert!(!code.blocks(Remover::Person), "{code}");
+        }
+        assert!(ReasonCode::Shared.blocks(Remover::Person) && ReasonCode::Locked.blocks(Remover::Person));
+    }
+
+    #[test]
+    fn a_process_inside_can_be_allowed_by_name_only() {
+        let reason = reason(ReasonCode::InUse, Remover::Person);
+        assert!(!Consent::Force.covers(&reason));
+        assert!(Consent::Codes([ReasonCode::InUse].into()).covers(&reason));
+    }
+}

@@ -1,0 +1,163 @@
+//! A workspace: a directory, a branch and a recorded base commit, for one piece of work.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{BranchName, CommitId, NodeId, RepositoryId, RepositoryName, Timestamp, Work, WorkspaceId, WorkspaceName};
+
+/// Declares an enum whose values are words in the store, in JSON and on the screen alike.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+        pub enum $name {
+            $($(#[$variant_doc])* #[serde(rename = $word)] $variant),+
+        }
+
+        impl $name {
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = $crate::workspace::UnknownWord;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                Self::ALL.iter().copied().find(|word| word.as_str() == text).ok_or_else(|| $crate::workspace::UnknownWord {
+                    word: text.to_owned(),
+                    known: Self::ALL.iter().map(|word| word.as_str()).collect::<Vec<_>>().join("`, `"),
+                })
+            }
+        }
+    };
+}
+pub(crate) use words;
+
+/// A word that stands for nothing here.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{}` is none of `{known}`", crate::names::for_message(.word))]
+pub struct UnknownWord {
+    pub word: String,
+    pub known: String,
+}
+
+words!(
+    WorkspaceStatus {
+        /// Being made; its operation is in the journal.
+        Creating = "creating",
+        Active = "active",
+        /// Prepared ahead of any work.
+        Warm = "warm",
+        Removing = "removing",
+        Trashed = "trashed",
+        Purged = "purged",
+        /// Its directory vanished from outside; the branch is still in git.
+        Lost = "lost",
+        /// A person must look.
+        Broken = "broken",
+    }
+);
+
+impl WorkspaceStatus {
+    /// Whether the row still holds its branch, path and work: everything before the trash.
+    #[must_use]
+    pub fn is_live(self) -> bool {
+        !matches!(self, Self::Trashed | Self::Purged)
+    }
+}
+
+words!(
+    /// How a workspace is made on disk.
+    Provider {
+        Worktree = "worktree",
+    }
+);
+
+words!(
+    /// How a workspace's files get there.
+    Populate {
+        Checkout = "checkout",
+    }
+);
+
+words!(
+    /// Where a request came from.
+    Platform {
+        Cli = "cli",
+        Api = "api",
+        Schedule = "schedule",
+        Github = "github",
+        Slack = "slack",
+        Discord = "discord",
+        Telegram = "telegram",
+    }
+);
+
+words!(
+    /// How a request got its workspace.
+    Method {
+        Existing = "existing",
+        Reused = "reused",
+        Shared = "shared",
+        Adopted = "adopted",
+        Created = "created",
+    }
+);
+
+/// One row of the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Workspace {
+    pub id: WorkspaceId,
+    pub account: String,
+    pub node: NodeId,
+    pub repository_id: RepositoryId,
+    /// The repository's name, joined in when a row is read.
+    pub repository: RepositoryName,
+    /// Its first work; others may share it.
+    pub work: Work,
+    pub name: WorkspaceName,
+    pub title: Option<String>,
+    pub provider: Provider,
+    pub populate: Populate,
+    pub path: PathBuf,
+    pub branch: BranchName,
+    pub base_branch: Option<BranchName>,
+    /// Recorded when the workspace is made, and never derived again.
+    pub base_commit: CommitId,
+    pub status: WorkspaceStatus,
+    /// Why it is `broken`, or what the last failed operation said.
+    pub error: Option<String>,
+    pub pushed: bool,
+    pub pull_request: Option<String>,
+    pub platform: Platform,
+    pub pinned: bool,
+    /// Where another tool had made it, when it was adopted.
+    pub adopted_from: Option<PathBuf>,
+    pub metadata: Metadata,
+    pub created_at: Timestamp,
+    pub last_activity_at: Timestamp,
+    pub removed_at: Option<Timestamp>,
+}
+
+/// What else is known about a workspace's work; grows without a migration.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Metadata {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub related_issues: Vec<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub related_prs: Vec<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub keywords: Vec<String>,
+}
