@@ -1,1 +1,49 @@
-fn main() {}
+//! The repository's own chores: `cargo xtask <chore>`.
+
+#![expect(clippy::disallowed_methods, reason = "a chore starts cargo, git and PostgreSQL, and reads PATH")]
+
+mod chore;
+mod ci;
+mod gits;
+mod postgres;
+mod test;
+
+use std::env;
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+Usage: cargo xtask <CHORE>
+
+Chores:
+  test [-- ARGS]  runs all tests, with a throw-away PostgreSQL, and those that touch git with every git on PATH;
+                  ARGS go to `cargo test` (with `-p CRATE` among them, only that crate is tested)
+  ci              checks format and lints, then runs all tests
+";
+
+/// Wrong usage.
+const EXIT_USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match words.as_slice() {
+        ["test"] => test::run(&[]),
+        ["test", "--", rest @ ..] => test::run(rest),
+        ["ci"] => ci::run(),
+        ["help" | "--help" | "-h"] => {
+            print!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            eprint!("{USAGE}");
+            return ExitCode::from(EXIT_USAGE);
+        }
+    };
+    match result {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

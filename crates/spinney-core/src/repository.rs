@@ -21,5 +21,9 @@ pub struct Repository {
     pub url: Option<String>,
     /// Whether Spinney made the clone (`repo add URL`), in its home.
     pub managed: bool,
+    /// The name of the environment variable that holds the token for this repository; never the token.
+    pub token_env: Option<String>,
+    /// The size of its tree when it was last measured.
+    pub tree_bytes: Option<u64>,
     pub created_at: Timestamp,
 }

@@ -1,1 +1,45 @@
+//! Workspaces: resolve, admit, create, judge, remove, restore.
+//!
+//! The way of a request, one direction only: request → resolve → admit → create → hand over. The laws that hold here:
+//! no work is lost (removal moves), the main checkout is never touched, unknown is never clean, intent is durable before
+//! the side effect.
 
+mod admit;
+mod adopt;
+mod context;
+mod create;
+mod disk;
+mod doctor;
+mod engine;
+mod error;
+mod events;
+mod home;
+mod inspect;
+mod journal;
+mod links;
+mod lookup;
+pub mod notice;
+mod plan;
+mod prepare;
+mod processes;
+mod provider;
+mod recover;
+mod remove;
+mod repositories;
+mod request;
+mod resolve;
+mod restore;
+mod trust;
+mod verdict;
+
+pub use context::{Context, REPOSITORY_FILE};
+pub use doctor::{Check, Mark};
+pub use engine::{Engine, EngineOptions};
+pub use error::{Census, Error, ErrorKind, Result, size};
+pub use home::Home;
+pub use inspect::{Details, Shown};
+pub use lookup::Among;
+pub use remove::Removed;
+pub use repositories::AddRepository;
+pub use request::{Continued, Request, Resolution};
+pub use verdict::plural;

@@ -1,1 +1,61 @@
+//! The only code that runs git: `Git` → `Repository` → `Worktree`.
+//!
+//! Every process goes through [`Command`]: a clean environment, hardened flags, no prompts, a timeout, its own process
+//! group. What git answers is read by pure functions, what it refuses is classified in one place. Nothing here prints
+//! or reads the process environment; nothing writes the user's `.git/config`, and refs change only by their old value.
 
+mod add;
+mod checkout;
+mod classify;
+mod clone;
+mod command;
+mod contents;
+mod credential;
+mod environment;
+mod error;
+mod fetch;
+mod file_lock;
+mod git;
+mod head;
+mod hidden;
+mod history;
+mod ignored;
+mod lock;
+mod merge;
+mod network;
+mod pin;
+mod pin_sources;
+mod progress;
+mod reachable;
+mod record;
+mod redact;
+mod refs;
+mod remote;
+mod repository;
+mod retry;
+mod stash;
+mod status;
+mod status_parse;
+mod submodule;
+mod symbolic;
+mod worktree;
+mod worktree_list;
+
+pub use add::{AddWorktree, Start};
+pub use command::{Command, Output};
+pub use credential::{Credential, Secret};
+pub use error::Error;
+pub use fetch::{Known, Wanted};
+pub use git::{Git, GitOptions, GitVersion};
+pub use head::Head;
+pub use history::Unpushed;
+pub use lock::{Holder, RepositoryLock};
+pub use redact::{redact_url, without_credentials};
+pub use remote::Remote;
+pub use repository::Repository;
+pub use stash::Stash;
+pub use status::{Change, Entry, Status, StatusOptions, SubmoduleChange};
+pub use worktree::Worktree;
+pub use worktree_list::WorktreeEntry;
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;

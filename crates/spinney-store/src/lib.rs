@@ -1,1 +1,42 @@
+//! State: repositories, workspaces, the works and conversations that point at them, the journal, ports and events.
+//!
+//! One schema and one set of queries serve SQLite (the default, in the home) and PostgreSQL (shared by several nodes).
+//! Invariants:
+//!
+//! - A query is written once, in its entity's file, as a method of [`Connection`]. What SQLite and PostgreSQL do
+//!   differently is a method of [`dialect::Dialect`].
+//! - Columns are `TEXT` and `BIGINT` only: booleans are 0 and 1, times are milliseconds, JSON is text.
+//! - A change of several rows happens in [`Store::write`]; what is not committed is rolled back.
+//! - The database is upgraded before anything else looks at it, after a backup, and never downgraded.
+//! - A value that can't be understood is an error that names its place, never a guess.
 
+mod backup;
+mod connection;
+mod conversation;
+mod dialect;
+mod error;
+mod event;
+#[doc(hidden)]
+pub mod migrate;
+mod network;
+mod node;
+mod operation;
+mod place;
+mod port;
+mod repository;
+mod row;
+mod sqlite;
+mod store;
+mod trust;
+mod url;
+mod work;
+mod workspace;
+
+pub use connection::Connection;
+pub use error::Error;
+pub use event::Event;
+pub use network::is_network_file_system;
+pub use port::Port;
+pub use store::{Store, StoreInfo};
+pub use url::StoreUrl;
+pub use workspace::WorkspaceFilter;

@@ -1,1 +1,28 @@
+//! What the tests of the other crates stand on: real repositories, remotes and servers, each in a directory of its own.
+//!
+//! Hermetic: a [`Sandbox`] has its own `HOME`, git configuration and Spinney home, and lets nothing of the outer
+//! environment in but `PATH`. Helpers panic with what went wrong, since a test can do nothing better about it.
 
+#![expect(clippy::disallowed_methods, reason = "the kit starts real programs, git among them, beside the product")]
+
+mod cli;
+mod fingerprint;
+mod git_wrapper;
+mod http_remote;
+mod postgres;
+mod process;
+mod remote;
+mod repository;
+mod sandbox;
+mod wait;
+
+pub use cli::{Cli, Running};
+pub use fingerprint::Fingerprint;
+pub use git_wrapper::{GitWrapper, git_of_version};
+pub use http_remote::HttpRemote;
+pub use postgres::{PostgresDatabase, postgres_database, postgres_url};
+pub use process::Ran;
+pub use remote::Remote;
+pub use repository::TestRepository;
+pub use sandbox::Sandbox;
+pub use wait::wait_until;

@@ -1,0 +1,47 @@
+//! What can be wrong with a configuration. Each message is one line that begins with the place to mend.
+
+use super::nearest::Suggestion;
+
+/// An error in the configuration.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    #[error("{place}: broken TOML: {}", one_line(.message))]
+    Syntax { place: String, message: String },
+    #[error("{place}: unknown key `{}`", crate::names::for_message(.key))]
+    UnknownKey { place: String, key: String, suggestion: Suggestion },
+    #[error("unknown variable `{}`", crate::names::for_message(.variable))]
+    UnknownVariable { variable: String, suggestion: Suggestion },
+    #[error("{place}: `{key}` must be {expected}, not {found}")]
+    WrongType { place: String, key: String, expected: &'static str, found: &'static str },
+    #[error("{place}: wrong value for `{key}`: {}", one_line(.message))]
+    WrongValue { place: String, key: String, message: String },
+    #[error("{place}: `{key}` can't be set by a repository")]
+    NotForRepositories { place: String, key: String },
+    #[error("`{first}` and `{second}` set `{key}` to different values")]
+    Contradiction { first: String, second: String, key: String },
+}
+
+impl ConfigError {
+    /// What helps.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::UnknownKey { suggestion, .. } | Self::UnknownVariable { suggestion, .. } => {
+                Some(suggestion.to_string())
+            }
+            Self::NotForRepositories { key, .. } => {
+                Some(format!("set `{key}` in your own file, `$XDG_CONFIG_HOME/spinney/config.toml`"))
+            }
+            Self::Contradiction { second, .. } => Some(format!("unset `{second}`")),
+            Self::WrongValue { key, .. } if key == "workspace.path" => {
+                Some("for example `{home}/trees/{account}/{owner}/{repo}/{id}`".to_owned())
+            }
+            Self::Syntax { .. } | Self::WrongType { .. } | Self::WrongValue { .. } => None,
+        }
+    }
+}
+
+/// Keeps a text on one line.
+pub(super) fn one_line(text: &str) -> String {
+    text.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}

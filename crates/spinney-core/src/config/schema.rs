@@ -1,0 +1,138 @@
+//! The configuration as typed values. Its keys are those of `defaults.toml`, no more and no less.
+
+use serde::{Deserialize, Serialize};
+
+use super::path_template::PathTemplate;
+use super::store_url::StoreUrl;
+use super::{defaults, values};
+use crate::quantity::{Bytes, Span};
+use crate::workspace::words;
+use crate::{BranchName, Platform};
+
+/// Everything that can be configured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    pub workspace: WorkspaceConfig,
+    pub limits: LimitsConfig,
+    pub cleanup: CleanupConfig,
+    pub store: StoreConfig,
+}
+
+/// How a workspace is made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorkspaceConfig {
+    pub path: PathTemplate,
+    /// None: the remote's HEAD.
+    #[serde(with = "values::optional")]
+    pub base: Option<BranchName>,
+    /// A remote's name; none: `origin`, else the only one there is.
+    #[serde(with = "values::remote")]
+    pub remote: Option<String>,
+    #[serde(deserialize_with = "values::word")]
+    pub fetch: Fetch,
+    /// Zero: fetch every time.
+    pub fetch_max_age: Span,
+    /// Patterns of ignored files, relative to the main checkout and never leading out of it.
+    #[serde(deserialize_with = "values::copy_patterns")]
+    pub copy: Vec<String>,
+    /// Shell lines, with no character that would hide from a person what they do.
+    #[serde(deserialize_with = "values::setup_lines")]
+    pub setup: Vec<String>,
+    /// Zero: no limit.
+    pub setup_timeout: Span,
+    pub submodules: bool,
+    #[serde(deserialize_with = "values::word")]
+    pub lfs: Lfs,
+    /// Unique names, each in lowercase with digits and single underscores.
+    #[serde(deserialize_with = "values::port_names")]
+    pub ports: Vec<String>,
+}
+
+/// When no further workspace is made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LimitsConfig {
+    /// Per repository, at least one.
+    #[serde(deserialize_with = "values::at_least_one")]
+    pub max_workspaces: u32,
+    pub min_free_disk: Bytes,
+}
+
+/// What goes by itself, and what stays.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CleanupConfig {
+    /// Zero: never.
+    pub stale_after: Span,
+    #[serde(deserialize_with = "values::words")]
+    pub persistent_platforms: Vec<Platform>,
+    pub delete_merged_branches: bool,
+    /// Plain names of directories.
+    #[serde(deserialize_with = "values::directory_names")]
+    pub caches: Vec<String>,
+    pub trash_for: Span,
+}
+
+/// Where the state is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StoreConfig {
+    /// None: SQLite in the home.
+    #[serde(with = "values::optional")]
+    pub url: Option<StoreUrl>,
+}
+
+words!(
+    /// Whether to fetch before a workspace is made.
+    Fetch {
+        /// When what is known is too old; a failure is a warning.
+        Auto = "auto",
+        Never = "never",
+        /// As `auto`, but a failure is an error.
+        Require = "require",
+    }
+);
+
+words!(
+    /// What to do about Git LFS pointers.
+    Lfs {
+        Skip = "skip",
+        Pull = "pull",
+    }
+);
+
+impl Default for Config {
+    fn default() -> Self {
+        defaults::table().try_into().expect("the built-in defaults are valid")
+    }
+}
+
+/// Says what is wrong with one value, looking at it alone among the defaults.
+pub(super) fn fault(key: &str, value: &toml::Value) -> Option<String> {
+    let mut table = defaults::table();
+    defaults::set(&mut table, key, value.clone());
+    table.try_into::<Config>().err().map(|error| error.message().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schema_and_default_file_have_the_same_keys_and_values() {
+        let typed = toml::Table::try_from(Config::default()).unwrap();
+        assert_eq!(typed, defaults::table(), "a key of the schema or a value is missing from defaults.toml");
+    }
+
+    #[test]
+    fn every_key_is_required_so_that_no_default_hides_in_the_schema() {
+        for known in defaults::keys() {
+            let (section, key) = known.key.split_once('.').unwrap();
+            let mut table = defaults::table();
+            table[section].as_table_mut().unwrap().remove(key);
+            assert!(table.try_into::<Config>().is_err(), "{} has a second default in the schema", known.key);
+        }
+    }
+}

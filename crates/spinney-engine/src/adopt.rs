@@ -1,0 +1,204 @@
+//! Takes in linked worktrees that somebody else made: only this repository's own, never the main checkout, another
+//! clone's, or a submodule.
+
+use std::path::{Path, PathBuf};
+
+use spinney_core::names::{MAX_GENERATED_BYTES, slug};
+use spinney_core::workspace::Metadata;
+use spinney_core::{
+    BranchName, Method, Populate, Provider, Timestamp, Work, WorkKind, Workspace, WorkspaceId, WorkspaceStatus,
+};
+use spinney_git::{Worktree, WorktreeEntry};
+
+use crate::context::Context;
+use crate::plan::own_head;
+use crate::provider::marker::Marker;
+use crate::provider::worktree::{Tree, lock_reason, open};
+use crate::request::{Request, Resolution};
+use crate::{Engine, Error, Result, events, home, links};
+
+impl Engine {
+    /// Looks for a worktree that already has the branch that a request is about.
+    pub(crate) async fn adopt_matching(&self, context: &Context, request: &Request) -> Result<Option<Resolution>> {
+        let own = own_branch(request);
+        let hints: Vec<BranchName> = [&request.suggest, &request.branch].into_iter().flatten().cloned().collect();
+        let hints: Vec<BranchName> = own_head(request).cloned().into_iter().chain(hints).collect();
+        let wanted: Vec<&BranchName> = hints.iter().chain([&own]).collect();
+        for branch in &wanted {
+            let holder = self.store.read().await?.workspace_on_branch(&context.repository.id, branch).await?;
+            if let Some(holder) = holder.filter(|holder| holder.status == WorkspaceStatus::Active)
+                && let Tree::Whole(_) = open(context, &holder.path)
+            {
+                self.share(&holder, &request.work).await?;
+                return Ok(Some(Resolution::found(holder, Method::Shared)));
+            }
+        }
+        // Listing worktrees is slow where there are many; without a hint only a branch that exists can be in one.
+        if hints.is_empty() && context.git.load_branch(&own).await?.is_none() {
+            return Ok(None);
+        }
+        let entries = context.git.load_worktrees().await?;
+        let Some(entry) = find_match(&entries, &wanted) else { return Ok(None) };
+        let Some(branch) = entry.branch.clone() else { return Ok(None) };
+        if entry.is_main {
+            // A suggestion that can't be followed is passed over; the branch that would be checked out can't be.
+            return if branch == own {
+                Err(Error::BranchInMainCheckout { branch, path: entry.path.clone() })
+            } else {
+                Ok(None)
+            };
+        }
+        match Worktree::open(&context.git, &entry.path) {
+            Ok(worktree) => {
+                let workspace = self.adopt_worktree(context, &worktree, branch, request).await?;
+                Ok(workspace.map(|workspace| Resolution::found(workspace, Method::Adopted)))
+            }
+            Err(error) if branch == own => {
+                let reason = if entry.path.exists() { error.to_string() } else { "which is missing".to_owned() };
+                Err(Error::BranchHeld { branch, path: entry.path.clone(), reason })
+            }
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Adopts the worktree at a path, as a person's command.
+    pub async fn adopt(&self, context: &Context, path: &Path, base: Option<BranchName>) -> Result<Workspace> {
+        let refused = |reason: String| Error::NotAdoptable {
+            path: path.to_owned(),
+            repository: context.repository.name.clone(),
+            reason,
+        };
+        let path = path.canonicalize().map_err(|error| refused(error.to_string()))?;
+        if let Some(known) = self.store.read().await?.workspace_at(self.home.node(), &path).await? {
+            return Ok(known);
+        }
+        let worktree = Worktree::open(&context.git, &path).map_err(|error| refused(error.to_string()))?;
+        let head = worktree.load_head().await?;
+        let Some(branch) = head.branch().cloned() else {
+            return Err(refused("its HEAD is detached; give it a branch with `git switch -c NAME`".to_owned()));
+        };
+        let mut request = Request::new(self.free_work(context, &branch).await?);
+        request.base = base;
+        match self.adopt_worktree(context, &worktree, branch, &request).await? {
+            Some(workspace) => Ok(workspace),
+            None => Err(Error::Busy { name: request.work.workspace_name() }),
+        }
+    }
+
+    /// The linked worktrees of a repository that the store does not know.
+    pub async fn unknown_worktrees(&self, context: &Context) -> Result<Vec<PathBuf>> {
+        let entries = context.git.load_worktrees().await?;
+        let mut db = self.store.read().await?;
+        let mut unknown = Vec::new();
+        for entry in entries.into_iter().filter(|entry| !entry.is_main && entry.path.exists()) {
+            if db.workspace_at(self.home.node(), &entry.path).await?.is_none() {
+                unknown.push(entry.path);
+            }
+        }
+        Ok(unknown)
+    }
+
+    /// The work that a branch found in a worktree stands for, unless that work has a workspace already.
+    async fn free_work(&self, context: &Context, branch: &BranchName) -> Result<Work> {
+        let number =
+            branch.as_str().strip_prefix("issue-").and_then(|rest| spinney_core::work::parse_number(rest).ok());
+        let work = number.map_or_else(|| Work::branch(branch), Work::issue);
+        let taken = self.store.read().await?.workspace_of_work(&context.repository.id, &work).await?.is_some();
+        if !taken {
+            return Ok(work);
+        }
+        let key = format!("{}-{}", Work::branch(branch).key, spinney_core::names::short_hash(branch.as_str()));
+        Ok(Work { kind: WorkKind::Task, key })
+    }
+
+    /// Gives a worktree its row; `None` when somebody else was faster.
+    async fn adopt_worktree(
+        &self,
+        context: &Context,
+        worktree: &Worktree,
+        branch: BranchName,
+        request: &Request,
+    ) -> Result<Option<Workspace>> {
+        let (base_branch, base_commit) = self.base_of(context, &branch, request.base.as_ref()).await?;
+        let marked = Marker::load(worktree.admin_dir());
+        let id = match marked {
+            Some(marker) if self.store.read().await?.workspace(&marker.id).await?.is_none() => marker.id,
+            _ => WorkspaceId::generate(),
+        };
+        let now = Timestamp::now();
+        let workspace = Workspace {
+            id,
+            account: self.account.clone(),
+            node: self.home.node().clone(),
+            repository_id: context.repository.id.clone(),
+            repository: context.repository.name.clone(),
+            work: request.work.clone(),
+            name: request.work.workspace_name(),
+            title: request.title.clone(),
+            provider: Provider::Worktree,
+            populate: Populate::Checkout,
+            path: worktree.path().to_owned(),
+            branch,
+            base_branch,
+            base_commit,
+            status: WorkspaceStatus::Active,
+            error: None,
+            pushed: false,
+            pull_request: None,
+            platform: request.platform,
+            pinned: false,
+            adopted_from: Some(worktree.path().to_owned()),
+            metadata: Metadata::default(),
+            created_at: now,
+            last_activity_at: now,
+            removed_at: None,
+        };
+        let mut db = self.store.write().await?;
+        let inserted = db.insert_workspace(&workspace).await?
+            && db.insert_work(&workspace.repository_id, &workspace.work, &workspace.id).await?;
+        if !inserted {
+            return Ok(None);
+        }
+        events::record(&mut db, &workspace, "workspace.adopted").await?;
+        db.commit().await?;
+        self.mark_adopted(context, worktree, &workspace).await?;
+        Ok(Some(workspace))
+    }
+
+    /// Leaves our marks on an adopted worktree; a lock that somebody else set stays theirs.
+    async fn mark_adopted(&self, context: &Context, worktree: &Worktree, workspace: &Workspace) -> Result<()> {
+        Marker::of(workspace).write(worktree.admin_dir())?;
+        if let Some(root) = workspace.path.parent() {
+            // Without the marker nothing here is ever judged lost, which is the safe side.
+            let _ = home::make_tree_root(root);
+        }
+        let locked = worktree.admin_dir().join("locked");
+        if !locked.exists() {
+            let lock = context.git.lock("adopt").await?;
+            std::fs::write(&locked, format!("{}\n", lock_reason(&workspace.id)))
+                .map_err(Error::files(&locked, "written"))?;
+            drop(lock);
+        }
+        let _ = links::make(&self.home, workspace);
+        Ok(())
+    }
+}
+
+/// The branch that the request would check out if nothing is adopted.
+fn own_branch(request: &Request) -> BranchName {
+    own_head(request).or(request.branch.as_ref()).cloned().unwrap_or_else(|| request.work.default_branch())
+}
+
+/// The worktree on one of the branches: by the exact name first, then by the slug.
+fn find_match<'a>(entries: &'a [WorktreeEntry], wanted: &[&BranchName]) -> Option<&'a WorktreeEntry> {
+    let on = |test: &dyn Fn(&BranchName, &BranchName) -> bool| {
+        wanted.iter().find_map(|wanted| {
+            entries.iter().find(|entry| entry.branch.as_ref().is_some_and(|branch| test(branch, wanted)))
+        })
+    };
+    let same_slug = |a: &BranchName, b: &BranchName| {
+        let slug = |branch: &BranchName| slug(branch.as_str(), MAX_GENERATED_BYTES);
+        slug(a).is_some() && slug(a) == slug(b)
+    };
+    on(&|a, b| a == b).or_else(|| on(&same_slug).filter(|entry| !entry.is_main))
+}

@@ -1,0 +1,144 @@
+//! A repository as a request sees it: its row, its git, and the configuration that holds for it.
+
+use std::path::Path;
+
+use spinney_core::config::{Config, Resolved, TrustRequest, needs_trust};
+use spinney_core::{CommitId, Repository};
+use spinney_git::{Credential, Remote};
+
+use crate::{Engine, Error, Result};
+
+/// The repository's own configuration file, at the top of its main checkout.
+pub const REPOSITORY_FILE: &str = "spinney.toml";
+
+#[derive(Debug)]
+pub struct Context {
+    pub repository: Repository,
+    pub git: spinney_git::Repository,
+    pub resolved: Resolved,
+    /// What a person must still agree to before it counts.
+    pub untrusted: Option<TrustRequest>,
+}
+
+impl Context {
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.resolved.config
+    }
+}
+
+/// The text of the repository's file, and where it was read.
+struct RepositoryFile {
+    place: String,
+    text: String,
+}
+
+impl Engine {
+    /// Puts a repository's row, git and configuration together.
+    pub(crate) async fn context(&self, repository: Repository, git: spinney_git::Repository) -> Result<Context> {
+        let file = self.load_repository_file(&git, None).await?;
+        self.context_with(repository, git, file).await
+    }
+
+    /// Reads a bare repository's configuration again, now that its base commit is known.
+    pub(crate) async fn refresh_context(&self, context: Context, base: &CommitId) -> Result<Context> {
+        if !context.git.is_bare() {
+            return Ok(context);
+        }
+        let file = self.load_repository_file(&context.git, Some(base)).await?;
+        self.context_with(context.repository, context.git, file).await
+    }
+
+    async fn context_with(
+        &self,
+        repository: Repository,
+        git: spinney_git::Repository,
+        file: Option<RepositoryFile>,
+    ) -> Result<Context> {
+        let mut layers = self.layers.clone();
+        let mut untrusted = None;
+        if let Some(RepositoryFile { place, text }) = file {
+            let request = needs_trust(&place, &text)?;
+            let trusted = match &request {
+                Some(request) => self.store.read().await?.is_trusted(&repository.id, &request.hash).await?,
+                None => true,
+            };
+            layers.repository(&place, &text, trusted)?;
+            untrusted = request.filter(|_| !trusted);
+        }
+        Ok(Context { repository, git, resolved: layers.resolve()?, untrusted })
+    }
+
+    /// Reads the file from the main checkout; for a bare repository from its base commit; never from a workspace.
+    async fn load_repository_file(
+        &self,
+        git: &spinney_git::Repository,
+        base: Option<&CommitId>,
+    ) -> Result<Option<RepositoryFile>> {
+        if let Some(root) = git.root() {
+            let path = root.join(REPOSITORY_FILE);
+            return match std::fs::read_to_string(&path) {
+                Ok(text) => Ok(Some(RepositoryFile { place: path.display().to_string(), text })),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+                Err(error) => Err(Error::files(&path, "read")(error)),
+            };
+        }
+        let known = match base {
+            Some(base) => Some(base.clone()),
+            None => bare_base(git, &self.config).await?,
+        };
+        let Some(commit) = known else { return Ok(None) };
+        let Some(bytes) = git.load_file(&commit, REPOSITORY_FILE).await? else { return Ok(None) };
+        let place = format!("{}:{REPOSITORY_FILE}", commit.short());
+        Ok(Some(RepositoryFile { place, text: String::from_utf8_lossy(&bytes).into_owned() }))
+    }
+
+    /// The remote that requests use: the configured one, else `origin`, else the only one; none where there is none.
+    pub(crate) async fn remote(&self, context: &Context) -> Result<Option<Remote>> {
+        let remotes = context.git.load_remotes().await?;
+        let names = || remotes.iter().map(|remote| remote.name.clone()).collect::<Vec<_>>();
+        let repository = || context.repository.name.clone();
+        let wanted = context.config().workspace.remote.as_deref();
+        let found = |name: &str| remotes.iter().find(|remote| remote.name == name).cloned();
+        match (wanted, remotes.as_slice()) {
+            (None, []) => Ok(None),
+            (None, [only]) => Ok(Some(only.clone())),
+            (None, _) => match found("origin") {
+                Some(remote) => Ok(Some(remote)),
+                None => Err(Error::AmbiguousRemote { repository: repository(), known: names() }),
+            },
+            (Some(name), _) => match found(name) {
+                Some(remote) => Ok(Some(remote)),
+                None => Err(Error::UnknownRemote { repository: repository(), remote: name.to_owned(), known: names() }),
+            },
+        }
+    }
+
+    /// The credential that a repository names, read from the environment each time and never written down.
+    pub(crate) fn credential(&self, repository: &Repository) -> Result<Option<Credential>> {
+        let Some(variable) = &repository.token_env else { return Ok(None) };
+        match self.variable(variable) {
+            Some(secret) => Ok(Some(Credential::token(secret))),
+            None => Err(Error::TokenMissing { variable: variable.clone(), repository: repository.name.to_string() }),
+        }
+    }
+}
+
+/// The commit whose `spinney.toml` holds for a bare repository before anything was fetched.
+async fn bare_base(git: &spinney_git::Repository, config: &Config) -> Result<Option<CommitId>> {
+    let branch = match &config.workspace.base {
+        None => git.load_head_branch().await?,
+        Some(base) => Some(base.clone()),
+    };
+    let Some(branch) = branch else { return Ok(None) };
+    let remote = config.workspace.remote.as_deref().unwrap_or("origin");
+    match git.load_remote_branch(remote, &branch).await? {
+        Some(commit) => Ok(Some(commit)),
+        None => Ok(git.load_branch(&branch).await?),
+    }
+}
+
+/// The tree root that a workspace path lies in.
+pub(crate) fn tree_root(path: &Path) -> &Path {
+    path.parent().unwrap_or(path)
+}

@@ -1,0 +1,344 @@
+//! Makes a workspace, as a journaled operation.
+//!
+//! 1. Row, work and journal are written in one transaction; whoever finds them taken waits for the winner.
+//! 2. `adding`: the worktree is registered with its branch, under the repository's lock.
+//! 3. `filling`: files are checked out; copied files, submodules, ports and set-up follow, outside the lock.
+//! 4. `ready`: everything is there; the row becomes `active` and the operation is closed, in one transaction.
+//!
+//! A failure before `ready` is undone at once, and the first error is the one that is reported. A death is undone or
+//! finished by the next command.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use spinney_core::config::{Lfs, Placeholder};
+use spinney_core::workspace::Metadata;
+use spinney_core::{
+    BranchName, CommitId, Method, Operation, OperationKind, OperationStatus, Populate, Provider, Timestamp, WorkKind,
+    Workspace, WorkspaceId, WorkspaceStatus,
+};
+use spinney_git::Start;
+
+use crate::context::Context;
+use crate::journal::{self, OperationLock, Running};
+use crate::notice::{Notice, Observer, Phase, Warning};
+use crate::plan::Plan;
+use crate::provider::worktree;
+use crate::request::{Request, Resolution};
+use crate::{Engine, Error, Result, events, links};
+
+const ADDING: &str = "adding";
+const FILLING: &str = "filling";
+const READY: &str = "ready";
+
+/// Statuses that count against `limits.max_workspaces`: what exists.
+pub(crate) const COUNTED: [WorkspaceStatus; 4] =
+    [WorkspaceStatus::Creating, WorkspaceStatus::Active, WorkspaceStatus::Removing, WorkspaceStatus::Broken];
+
+/// What finishing or undoing a creation needs.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct CreateData {
+    commit: CommitId,
+    /// The branch, if this creation makes it.
+    made_branch: Option<BranchName>,
+    /// Whether the row was there before, `lost`.
+    again: bool,
+}
+
+/// How an attempt to create ended.
+#[derive(Debug)]
+pub(crate) enum Attempt {
+    Created(Box<Resolution>),
+    /// Somebody else was faster with the same work, branch or path: look again.
+    Taken,
+    /// No room.
+    Full,
+}
+
+impl Engine {
+    pub(crate) async fn create(
+        &self,
+        context: &Context,
+        request: &Request,
+        plan: &Plan,
+        observer: Observer<'_>,
+    ) -> Result<Attempt> {
+        let workspace = self.new_workspace(context, request, plan);
+        self.check_path(context, &workspace.path).await?;
+        let data = CreateData {
+            commit: plan.commit.clone(),
+            made_branch: plan.new_branch.then(|| plan.branch.clone()),
+            again: false,
+        };
+        let lock = self.begin_operation()?;
+        let operation = self.create_operation(&lock, &workspace, &data)?;
+
+        let mut db = self.store.write().await?;
+        db.lock_repository(&workspace.repository_id).await?;
+        let taken = db.workspace_of_work(&workspace.repository_id, &workspace.work).await?.is_some();
+        let full = db.count_workspaces(&workspace.repository_id, &COUNTED).await?
+            >= u64::from(context.config().limits.max_workspaces);
+        let attempt = if taken || !full { Attempt::Taken } else { Attempt::Full };
+        let inserted = !taken
+            && !full
+            && db.insert_workspace(&workspace).await?
+            && db.insert_work(&workspace.repository_id, &workspace.work, &workspace.id).await?
+            && db.insert_operation(&operation).await?;
+        if !inserted {
+            drop(db);
+            lock.discard();
+            return Ok(attempt);
+        }
+        db.commit().await?;
+
+        let mut running = Running { lock, operation };
+        let workspace = self.carry_out(context, &mut running, workspace, &data, observer).await?;
+        running.lock.discard();
+        Ok(Attempt::Created(Box::new(Resolution {
+            workspace,
+            method: Method::Created,
+            continued: plan.continued,
+            started_from: Some(plan.started_from.clone()),
+            fetched: plan.fetched,
+        })))
+    }
+
+    /// Makes a `lost` workspace again from its branch, in its own row and at its own path.
+    pub(crate) async fn create_again(
+        &self,
+        context: &Context,
+        mut workspace: Workspace,
+        observer: Observer<'_>,
+    ) -> Result<Attempt> {
+        let (commit, exists) = self.find_lost_branch(context, &workspace).await?;
+        let made_branch = (!exists).then(|| workspace.branch.clone());
+        let data = CreateData { commit, made_branch, again: true };
+        let lock = self.begin_operation()?;
+        let operation = self.create_operation(&lock, &workspace, &data)?;
+        workspace.status = WorkspaceStatus::Creating;
+        workspace.error = None;
+        let mut db = self.store.write().await?;
+        let ours =
+            db.update_workspace(&workspace, &[WorkspaceStatus::Lost]).await? && db.insert_operation(&operation).await?;
+        if !ours {
+            drop(db);
+            lock.discard();
+            return Ok(Attempt::Taken);
+        }
+        db.commit().await?;
+        let mut running = Running { lock, operation };
+        let workspace = self.carry_out(context, &mut running, workspace, &data, observer).await?;
+        running.lock.discard();
+        let started_from = Some(workspace.branch.to_string());
+        let continued = Some(crate::request::Continued::Local);
+        Ok(Attempt::Created(Box::new(Resolution {
+            workspace,
+            method: Method::Created,
+            continued,
+            started_from,
+            fetched: None,
+        })))
+    }
+
+    /// Where a lost workspace goes on: its branch, else the remote's, else its recorded base; and whether the branch
+    /// still exists.
+    async fn find_lost_branch(&self, context: &Context, workspace: &Workspace) -> Result<(CommitId, bool)> {
+        let branch = &workspace.branch;
+        if let Some(tip) = context.git.load_branch(branch).await? {
+            return Ok((tip, true));
+        }
+        let remote_tip = match self.remote(context).await? {
+            Some(remote) => context.git.load_remote_branch(&remote.name, branch).await?,
+            None => None,
+        };
+        Ok((remote_tip.unwrap_or_else(|| workspace.base_commit.clone()), false))
+    }
+
+    /// Takes the steps; undoes them all when one fails, and reports that first failure.
+    async fn carry_out(
+        &self,
+        context: &Context,
+        running: &mut Running,
+        workspace: Workspace,
+        data: &CreateData,
+        observer: Observer<'_>,
+    ) -> Result<Workspace> {
+        let done = self.take_steps(context, running, &workspace, data, observer).await;
+        let Err(first) = done else { return self.activate(&running.operation, workspace, observer).await };
+        if let Err(second) = self.undo(context, &running.operation, &workspace, data, &first.to_string()).await {
+            let what = format!("undoing it failed too, the next command tries again: {second}");
+            observer(Notice::Warning(Warning::Minor { what }));
+        }
+        Err(first)
+    }
+
+    async fn take_steps(
+        &self,
+        context: &Context,
+        running: &mut Running,
+        workspace: &Workspace,
+        data: &CreateData,
+        observer: Observer<'_>,
+    ) -> Result<()> {
+        if data.again {
+            worktree::retire_admin_dir(context, workspace).await?;
+        }
+        let start = match &data.made_branch {
+            Some(name) => Start::NewBranch { name, commit: &data.commit },
+            None => Start::ExistingBranch(&workspace.branch),
+        };
+        let tree = worktree::make(context, workspace, start).await?;
+        self.record_step(running, FILLING, data).await?;
+        observer(Notice::Phase(Phase::CheckingOut));
+        worktree::populate(&tree, context.config().workspace.lfs == Lfs::Pull).await?;
+        self.prepare(context, workspace, &tree, observer).await?;
+        self.record_step(running, READY, data).await
+    }
+
+    /// Makes the outcome visible: the row is `active`, the operation closed.
+    async fn activate(
+        &self,
+        operation: &Operation,
+        mut workspace: Workspace,
+        observer: Observer<'_>,
+    ) -> Result<Workspace> {
+        workspace.status = WorkspaceStatus::Active;
+        workspace.last_activity_at = Timestamp::now();
+        let mut db = self.store.write().await?;
+        db.update_workspace(&workspace, &[WorkspaceStatus::Creating]).await?;
+        journal::close(&mut db, operation, OperationStatus::Done, None).await?;
+        events::record(&mut db, &workspace, "workspace.created").await?;
+        db.commit().await?;
+        if let Err(error) = links::make(&self.home, &workspace) {
+            observer(Notice::Warning(Warning::Minor { what: format!("the readable link could not be made: {error}") }));
+        }
+        Ok(workspace)
+    }
+
+    /// Undoes a creation on disk and in the store.
+    async fn undo(
+        &self,
+        context: &Context,
+        operation: &Operation,
+        workspace: &Workspace,
+        data: &CreateData,
+        cause: &str,
+    ) -> Result<()> {
+        let made_branch = data.made_branch.as_ref();
+        let gone = worktree::discard(context, &self.home, &operation.id, workspace, &data.commit, made_branch).await?;
+        let mut db = self.store.write().await?;
+        db.delete_ports(&workspace.id).await?;
+        if gone && !data.again {
+            events::record(&mut db, workspace, "workspace.undone").await?;
+            db.delete_workspace(&workspace.id).await?;
+        } else {
+            let mut kept = workspace.clone();
+            kept.status = if gone { WorkspaceStatus::Lost } else { WorkspaceStatus::Broken };
+            kept.error = Some(cause.to_owned());
+            db.update_workspace(&kept, &[WorkspaceStatus::Creating]).await?;
+            let status = if gone { OperationStatus::Undone } else { OperationStatus::Failed };
+            journal::close(&mut db, operation, status, Some(cause)).await?;
+        }
+        Ok(db.commit().await?)
+    }
+
+    /// Finishes or undoes a creation whose owner died.
+    pub(crate) async fn recover_create(
+        &self,
+        context: &Context,
+        operation: &Operation,
+        workspace: Workspace,
+        observer: Observer<'_>,
+    ) -> Result<&'static str> {
+        let data: CreateData = serde_json::from_value(operation.data.clone())
+            .map_err(|error| Error::Internal { what: format!("operation {} can't be read: {error}", operation.id) })?;
+        if operation.step == READY {
+            self.activate(operation, workspace, observer).await?;
+            return Ok("finished");
+        }
+        self.undo(context, operation, &workspace, &data, "its process died").await?;
+        Ok("undone")
+    }
+
+    fn create_operation(&self, lock: &OperationLock, workspace: &Workspace, data: &CreateData) -> Result<Operation> {
+        journal::new_operation(self, lock, OperationKind::Create, &workspace.repository_id, &workspace.id, ADDING, data)
+    }
+
+    fn new_workspace(&self, context: &Context, request: &Request, plan: &Plan) -> Workspace {
+        let id = WorkspaceId::generate();
+        let name = request.work.workspace_name();
+        let path = self.expand_path(context, &id, name.as_str(), &plan.branch);
+        let now = Timestamp::now();
+        Workspace {
+            id,
+            account: self.account.clone(),
+            node: self.home.node().clone(),
+            repository_id: context.repository.id.clone(),
+            repository: context.repository.name.clone(),
+            work: request.work.clone(),
+            name,
+            title: request.title.clone(),
+            provider: Provider::Worktree,
+            populate: Populate::Checkout,
+            path,
+            branch: plan.branch.clone(),
+            base_branch: plan.base_branch.clone(),
+            base_commit: plan.base_commit.clone(),
+            status: WorkspaceStatus::Creating,
+            error: None,
+            pushed: false,
+            pull_request: (request.work.kind == WorkKind::Pr).then(|| request.work.key.clone()),
+            platform: request.platform,
+            pinned: false,
+            adopted_from: None,
+            metadata: metadata(request),
+            created_at: now,
+            last_activity_at: now,
+            removed_at: None,
+        }
+    }
+
+    /// Fills the path template in.
+    fn expand_path(&self, context: &Context, id: &WorkspaceId, name: &str, branch: &BranchName) -> PathBuf {
+        let repository = &context.repository;
+        let root = context.git.root().unwrap_or_else(|| context.git.common_dir());
+        let now = Timestamp::now().to_string();
+        let (date, time) = now.split_once('T').unwrap_or((&now, ""));
+        let path = context.config().workspace.path.expand(|placeholder| match placeholder {
+            Placeholder::Home => self.home.root().display().to_string(),
+            Placeholder::Root => root.display().to_string(),
+            Placeholder::Parent => root.parent().unwrap_or(root).display().to_string(),
+            Placeholder::Account => self.account.clone(),
+            Placeholder::Owner => repository.name.owner().to_owned(),
+            Placeholder::Repo => repository.name.name().to_owned(),
+            Placeholder::Id => id.to_string(),
+            Placeholder::Name => name.to_owned(),
+            Placeholder::Branch => branch.as_str().replace('/', "-"),
+            Placeholder::Date => date.to_owned(),
+            Placeholder::Time => time.trim_end_matches('Z').replace(':', "-"),
+        });
+        PathBuf::from(path)
+    }
+
+    /// Refuses a path that is taken, or that git would see as part of the main checkout.
+    async fn check_path(&self, context: &Context, path: &Path) -> Result<()> {
+        if std::fs::symlink_metadata(path).is_ok() {
+            return Err(Error::PathTaken { path: path.to_owned() });
+        }
+        if let Some(root) = context.git.root()
+            && path.starts_with(root)
+            && !path.starts_with(context.git.common_dir())
+            && !context.git.is_ignored(path).await?
+        {
+            return Err(Error::PathNotIgnored { path: path.to_owned() });
+        }
+        Ok(())
+    }
+}
+
+fn metadata(request: &Request) -> Metadata {
+    let numbers = |kind: WorkKind| {
+        request.links.iter().filter(|link| link.kind == kind).filter_map(|link| link.key.parse().ok()).collect()
+    };
+    Metadata { related_issues: numbers(WorkKind::Issue), related_prs: numbers(WorkKind::Pr), keywords: Vec::new() }
+}

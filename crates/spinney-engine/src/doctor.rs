@@ -1,0 +1,188 @@
+//! Looks at everything that Spinney stands on, and says what to do where it is not good. Changes nothing.
+
+use serde::Serialize;
+use spinney_core::{OperationId, WorkspaceStatus};
+
+use crate::error::size;
+use crate::lookup::Among;
+use crate::provider::worktree::{Tree, open};
+use crate::verdict::plural;
+use crate::{Engine, Result, disk};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mark {
+    Good,
+    Notice,
+    Bad,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct Check {
+    pub mark: Mark,
+    pub name: &'static str,
+    pub fact: String,
+    /// What to type, where it is not good.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fix: Option<String>,
+}
+
+fn good(name: &'static str, fact: impl Into<String>) -> Check {
+    Check { mark: Mark::Good, name, fact: fact.into(), fix: None }
+}
+
+fn notice(name: &'static str, fact: impl Into<String>, fix: impl Into<String>) -> Check {
+    Check { mark: Mark::Notice, name, fact: fact.into(), fix: Some(fix.into()) }
+}
+
+fn bad(name: &'static str, fact: impl Into<String>, fix: impl Into<String>) -> Check {
+    Check { mark: Mark::Bad, name, fact: fact.into(), fix: Some(fix.into()) }
+}
+
+impl Engine {
+    pub async fn diagnose(&self) -> Result<Vec<Check>> {
+        let mut checks =
+            vec![self.check_git().await, self.check_home(), self.check_store().await, self.check_free_disk()];
+        checks.extend(self.check_operations().await?);
+        checks.extend(self.check_repositories().await?);
+        Ok(checks)
+    }
+
+    async fn check_git(&self) -> Check {
+        match self.git().await {
+            Ok(git) => good("git", git.version().to_string()),
+            Err(error) => bad("git", error.to_string(), "install git 2.38 or newer"),
+        }
+    }
+
+    fn check_home(&self) -> Check {
+        let home = self.home.root();
+        if spinney_store::is_network_file_system(home) && self.config.store.url.is_none() {
+            let fact = format!("{} is on a network file system, where SQLite is not safe", home.display());
+            return bad("home", fact, "SPINNEY_HOME=/a/local/directory, or SPINNEY_DATABASE_URL=postgres://…");
+        }
+        match tempfile_in(home) {
+            Ok(()) => good("home", home.display().to_string()),
+            Err(error) => {
+                bad("home", format!("{} can't be written: {error}", home.display()), "choose another with --home DIR")
+            }
+        }
+    }
+
+    async fn check_store(&self) -> Check {
+        let info = match self.store.load_info().await {
+            Ok(info) => info,
+            Err(error) => return bad("store", error.to_string(), "restore a backup (spinney.db.backup-…)"),
+        };
+        let bytes = info.size_bytes.map(|bytes| format!(", {}", size(bytes))).unwrap_or_default();
+        let fact = format!("{}, schema {}{bytes}", info.engine, info.schema);
+        match self.store.check().await {
+            Ok(problems) if problems.is_empty() => good("store", fact),
+            Ok(problems) => {
+                bad("store", format!("{fact}: {}", problems.join("; ")), "restore a backup (spinney.db.backup-…)")
+            }
+            Err(error) => bad("store", format!("{fact}: {error}"), "restore a backup (spinney.db.backup-…)"),
+        }
+    }
+
+    fn check_free_disk(&self) -> Check {
+        let kept = self.config.limits.min_free_disk.0;
+        match disk::free_bytes(self.home.root()) {
+            Ok(free) if free >= kept => good("disk", format!("{} free where the trees are", size(free))),
+            Ok(free) => {
+                let fact = format!("only {} free where the trees are; {} must stay free", size(free), size(kept));
+                bad("disk", fact, "spinney ls -l, then spinney rm what is done")
+            }
+            Err(error) => bad("disk", format!("can't be asked: {error}"), "check that the home's disk is mounted"),
+        }
+    }
+
+    /// Operations that somebody left open, and lock files that belong to none.
+    async fn check_operations(&self) -> Result<Vec<Check>> {
+        let mut db = self.store.read().await?;
+        let open = db.open_operations(self.home.node()).await?;
+        let mut dead = Vec::new();
+        for operation in &open {
+            if self.is_abandoned(&operation.id) {
+                dead.push(
+                    operation.error.clone().unwrap_or_else(|| format!("{} {}", operation.kind, operation.workspace_id)),
+                );
+            }
+        }
+        let mut stale = 0;
+        let names = std::fs::read_dir(self.home.operations()).into_iter().flatten().flatten();
+        for id in names.filter_map(|entry| entry.file_name().to_str()?.parse::<OperationId>().ok()) {
+            if !open.iter().any(|operation| operation.id == id) && self.is_abandoned(&id) {
+                // It holds nothing: its operation is closed.
+                let _ = std::fs::remove_file(self.home.operation_lock(&id));
+                stale += 1;
+            }
+        }
+        let under_way = open.len() - dead.len();
+        let mut checks = Vec::new();
+        if dead.is_empty() {
+            let swept = if stale > 0 { format!(", {} swept up", plural(stale, "stale lock")) } else { String::new() };
+            checks.push(good("operations", format!("{under_way} under way{swept}")));
+        } else {
+            let fact = format!("{} can't be finished: {}", plural(dead.len(), "operation"), dead.join("; "));
+            checks.push(bad("operations", fact, "mend the cause; the next command tries again"));
+        }
+        Ok(checks)
+    }
+
+    fn is_abandoned(&self, id: &OperationId) -> bool {
+        let Ok(file) = std::fs::File::open(self.home.operation_lock(id)) else { return true };
+        rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockShared).is_ok()
+    }
+
+    /// Rows without directories, directories without rows, repositories that moved.
+    async fn check_repositories(&self) -> Result<Vec<Check>> {
+        let mut checks = Vec::new();
+        let repositories = self.repositories().await?;
+        let mut count = 0;
+        for repository in repositories {
+            let name = repository.name.clone();
+            let place = repository.root.clone().unwrap_or_else(|| repository.common_dir.clone());
+            let context = match self.known_repository(repository).await {
+                Ok(context) => context,
+                Err(error) => {
+                    let fact = format!("{name} at {}: {error}", place.display());
+                    checks.push(bad("repository", fact, format!("put it back, or spinney repo rm {name}")));
+                    continue;
+                }
+            };
+            for workspace in self.workspaces(Some(&context.repository.id), Among::Live).await? {
+                count += 1;
+                let fault = match (workspace.status, open(&context, &workspace.path)) {
+                    (WorkspaceStatus::Broken, _) => workspace.error.clone().unwrap_or_else(|| "broken".to_owned()),
+                    (WorkspaceStatus::Active | WorkspaceStatus::Lost, Tree::Missing) => {
+                        "its directory is gone".to_owned()
+                    }
+                    (WorkspaceStatus::Active | WorkspaceStatus::Lost, Tree::RootMissing) => {
+                        "its disk is not mounted".to_owned()
+                    }
+                    (WorkspaceStatus::Active, Tree::Damaged(error)) => error.to_string(),
+                    _ => continue,
+                };
+                let fix = format!("spinney show {}", workspace.id);
+                checks.push(notice("workspace", format!("{} of {name}: {fault}", workspace.name), fix));
+            }
+            let unknown = self.unknown_worktrees(&context).await?;
+            if !unknown.is_empty() {
+                let fact = format!("{} of {name} that the store does not know", plural(unknown.len(), "worktree"));
+                checks.push(notice("orphans", fact, format!("spinney --repo {name} adopt --all")));
+            }
+        }
+        if !checks.iter().any(|check| check.name == "workspace") {
+            checks.push(good("workspaces", format!("{} live, all where they should be", plural(count, "workspace"))));
+        }
+        Ok(checks)
+    }
+}
+
+/// Tries whether a directory can be written.
+fn tempfile_in(directory: &std::path::Path) -> std::io::Result<()> {
+    let probe = directory.join(format!(".probe-{}", std::process::id()));
+    std::fs::write(&probe, b"")?;
+    std::fs::remove_file(probe)
+}

@@ -1,0 +1,74 @@
+//! The engine: one home, one store, one git, for one account.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use spinney_core::config::{Config, Layers};
+use spinney_git::{Git, GitOptions};
+use spinney_store::{Store, StoreUrl};
+use tokio::sync::OnceCell;
+
+use crate::home::Home;
+use crate::{Error, Result};
+
+/// What the engine is opened with. The library reads no environment of its own: the caller hands it over.
+#[derive(Debug)]
+pub struct EngineOptions {
+    pub home: PathBuf,
+    pub account: String,
+    /// All layers of the configuration but the repository's.
+    pub layers: Layers,
+    pub environment: Vec<(OsString, OsString)>,
+}
+
+#[derive(Debug)]
+pub struct Engine {
+    pub(crate) home: Home,
+    pub(crate) account: String,
+    pub(crate) layers: Layers,
+    pub(crate) environment: Vec<(OsString, OsString)>,
+    /// The configuration without any repository's part.
+    pub(crate) config: Config,
+    pub(crate) store: Store,
+    git: OnceCell<Git>,
+}
+
+impl Engine {
+    pub async fn open(options: EngineOptions) -> Result<Self> {
+        let config = options.layers.resolve()?.config;
+        let home = Home::open(&options.home)?;
+        let url = match &config.store.url {
+            None => StoreUrl::Sqlite(home.database()),
+            Some(url) => StoreUrl::parse(url.expose())?,
+        };
+        let store = Store::open(&url).await?;
+        let EngineOptions { account, layers, environment, .. } = options;
+        Ok(Self { home, account, layers, environment, config, store, git: OnceCell::new() })
+    }
+
+    #[must_use]
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
+    #[must_use]
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The git of this engine, found and checked on first use.
+    pub async fn git(&self) -> Result<&Git> {
+        self.git.get_or_try_init(|| Git::open(GitOptions::new(self.environment.clone()))).await.map_err(Error::Git)
+    }
+
+    /// A variable of the environment that the engine was opened with.
+    pub(crate) fn variable(&self, name: &str) -> Option<String> {
+        let (_, value) = self.environment.iter().find(|(key, _)| key == name)?;
+        value.to_str().filter(|value| !value.is_empty()).map(ToOwned::to_owned)
+    }
+}

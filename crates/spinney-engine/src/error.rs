@@ -1,0 +1,314 @@
+//! Everything that can go wrong in the engine, what kind of failure it is, and what helps.
+
+use std::io;
+use std::path::PathBuf;
+
+use spinney_core::config::ConfigError;
+use spinney_core::names::for_message;
+use spinney_core::{BranchName, Reason, RepositoryName, WorkspaceName};
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What a failure means to whoever asked; decides the exit status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    Failed,
+    Usage,
+    Blocked,
+    NotFound,
+    Held,
+}
+
+impl ErrorKind {
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Failed => "failed",
+            Self::Usage => "usage",
+            Self::Blocked => "blocked",
+            Self::NotFound => "not_found",
+            Self::Held => "held",
+        }
+    }
+}
+
+/// How full a repository is, and with what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Census {
+    pub limit: u64,
+    pub merged: Vec<WorkspaceName>,
+    pub stale: Vec<WorkspaceName>,
+    pub active: usize,
+    /// For instance `14d`.
+    pub stale_after: String,
+}
+
+impl Census {
+    #[must_use]
+    pub fn total(&self) -> usize {
+        self.merged.len() + self.stale.len() + self.active
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Git(#[from] spinney_git::Error),
+    #[error(transparent)]
+    Store(#[from] spinney_store::Error),
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error("`{}` can't be used as Spinney's home", .path.display())]
+    HomeUnusable { path: PathBuf, source: io::Error },
+    #[error("`{}` can't be {doing}", .path.display())]
+    Files { path: PathBuf, doing: &'static str, source: io::Error },
+    #[error("no space left on the disk of `{}`", .path.display())]
+    DiskFull { path: PathBuf },
+    #[error("`{}` is neither a repository that Spinney knows nor a directory in one", for_message(.name))]
+    UnknownRepository { name: String },
+    #[error("{name} is known already, at `{}`", .place.display())]
+    RepositoryNameTaken { name: RepositoryName, place: PathBuf },
+    #[error("{name} has {count} live {}", if *.count == 1 { "workspace" } else { "workspaces" })]
+    RepositoryInUse { name: RepositoryName, count: u64 },
+    #[error("{name} has {count} {} in the trash, which could not come back without it", if *.count == 1 { "workspace" } else { "workspaces" })]
+    RepositoryHasTrash { name: RepositoryName, count: u64 },
+    #[error("{name} has no commit yet")]
+    EmptyRepository { name: RepositoryName },
+    #[error("`{}` is not a remote of {repository}, which has {}", for_message(.remote), list(.known, "none"))]
+    UnknownRemote { repository: RepositoryName, remote: String, known: Vec<String> },
+    #[error("{repository} has several remotes and none is called `origin`: {}", list(.known, "none"))]
+    AmbiguousRemote { repository: RepositoryName, known: Vec<String> },
+    #[error("{repository} has no remote whose HEAD could be the base")]
+    NoBase { repository: RepositoryName },
+    #[error("the base `{}` does not exist; looked for {}", for_message(.base), list(.looked_for, "nothing"))]
+    MissingBase { base: String, looked_for: Vec<String> },
+    #[error("{what} does not exist; looked for {}", list(.looked_for, "nothing"))]
+    MissingHead { what: String, looked_for: Vec<String> },
+    #[error("could not fetch from `{remote}`")]
+    Fetch { remote: String, source: spinney_git::Error },
+    #[error("branch `{branch}` can't be made beside `{existing}`: one would be a directory of the other")]
+    BranchConflict { branch: BranchName, existing: String },
+    #[error("branch `{branch}` is checked out in the main checkout at `{}`", .path.display())]
+    BranchInMainCheckout { branch: BranchName, path: PathBuf },
+    #[error("branch `{branch}` is checked out at `{}`, {reason}", .path.display())]
+    BranchHeld { branch: BranchName, path: PathBuf, reason: String },
+    #[error("no workspace is called `{}`", for_message(.name))]
+    UnknownWorkspace { name: String },
+    #[error("`{}` could be any of {}", for_message(.name), list(.candidates, "none"))]
+    AmbiguousWorkspace { name: String, candidates: Vec<String> },
+    #[error("{name} is {status}, not {needed}")]
+    WrongStatus { name: WorkspaceName, status: spinney_core::WorkspaceStatus, needed: &'static str },
+    #[error("{name} is being worked on by another Spinney process")]
+    Busy { name: WorkspaceName },
+    #[error(
+        "{repository} has {} active workspaces (limit {}): {} merged, {} stale for {}, {} active",
+        .census.total(), .census.limit, .census.merged.len(), .census.stale.len(), days(&.census.stale_after), .census.active
+    )]
+    Limit { repository: RepositoryName, census: Box<Census> },
+    #[error("only {} free where the workspace would go: its files need {}, and {} must stay free", size(*.free), size(*.needed), size(*.kept))]
+    LowDisk { free: u64, needed: u64, kept: u64 },
+    #[error("{name} would not be removed: {}", codes(.reasons))]
+    Refused { name: WorkspaceName, reasons: Vec<Reason> },
+    #[error("the files of {name} are not there: `{}`", .path.display())]
+    TreeMissing { name: WorkspaceName, path: PathBuf },
+    #[error("`{}` has no `{}` file: is its disk mounted?", .path.display(), crate::home::MARKER)]
+    TreeRootMissing { path: PathBuf },
+    #[error("`{}` is no linked worktree of {repository}: {reason}", .path.display())]
+    NotAdoptable { path: PathBuf, repository: RepositoryName, reason: String },
+    #[error("the workspace directory `{}` would lie in the main checkout, where git does not ignore it", .path.display())]
+    PathNotIgnored { path: PathBuf },
+    #[error("`{}` exists already", .path.display())]
+    PathTaken { path: PathBuf },
+    #[error("{name} can't be restored: {reason}")]
+    NotRestorable { name: WorkspaceName, reason: String },
+    #[error("setup command `{}` {outcome}", for_message(.line))]
+    Setup { line: String, outcome: String },
+    #[error("no free port is left for `{name}`")]
+    NoFreePort { name: String },
+    #[error("`{variable}`, which names the token for {repository}, is not set")]
+    TokenMissing { variable: String, repository: String },
+    #[error("{what}")]
+    Internal { what: String },
+}
+
+impl Error {
+    pub(crate) fn files(path: &std::path::Path, doing: &'static str) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull { path },
+            _ => Self::Files { path, doing, source },
+        }
+    }
+
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        use spinney_git::Error as Git;
+        match self {
+            Self::Config(_)
+            | Self::NoBase { .. }
+            | Self::UnknownRemote { .. }
+            | Self::AmbiguousRemote { .. }
+            | Self::EmptyRepository { .. }
+            | Self::BranchConflict { .. }
+            | Self::PathNotIgnored { .. }
+            | Self::RepositoryNameTaken { .. }
+            | Self::NotAdoptable { .. }
+            | Self::WrongStatus { .. }
+            | Self::TokenMissing { .. } => ErrorKind::Usage,
+            Self::Refused { reasons, .. } if reasons.iter().any(|reason| reason.code.is_held()) => ErrorKind::Held,
+            Self::Limit { .. }
+            | Self::LowDisk { .. }
+            | Self::Refused { .. }
+            | Self::RepositoryInUse { .. }
+            | Self::RepositoryHasTrash { .. } => ErrorKind::Blocked,
+            Self::UnknownRepository { .. }
+            | Self::MissingBase { .. }
+            | Self::MissingHead { .. }
+            | Self::UnknownWorkspace { .. }
+            | Self::AmbiguousWorkspace { .. } => ErrorKind::NotFound,
+            Self::BranchInMainCheckout { .. } | Self::BranchHeld { .. } | Self::Busy { .. } => ErrorKind::Held,
+            Self::Git(Git::LockTimeout { .. } | Git::BranchInUse { .. }) => ErrorKind::Held,
+            Self::Git(Git::NotARepository { .. }) => ErrorKind::NotFound,
+            Self::Git(Git::GitMissing { .. } | Git::GitTooOld { .. }) => ErrorKind::Usage,
+            _ => ErrorKind::Failed,
+        }
+    }
+
+    #[must_use]
+    pub fn reasons(&self) -> &[Reason] {
+        match self {
+            Self::Refused { reasons, .. } => reasons,
+            _ => &[],
+        }
+    }
+
+    /// What helps, as sentences with the command in backticks.
+    #[must_use]
+    pub fn hints(&self) -> Vec<String> {
+        use spinney_git::Error as Git;
+        let hint = |text: &str| vec![text.to_owned()];
+        match self {
+            Self::Config(error) => error.hint().into_iter().collect(),
+            Self::HomeUnusable { .. } => hint("choose another with `--home DIR` or `SPINNEY_HOME`"),
+            Self::DiskFull { .. } => {
+                hint("free some space, then run the same command again; nothing was left half done")
+            }
+            Self::UnknownRepository { .. } => {
+                hint("`spinney repo ls` shows the known ones, `spinney repo add URL|PATH` adds one")
+            }
+            Self::RepositoryNameTaken { .. } => hint("give it another with `--name OWNER/NAME`"),
+            Self::RepositoryInUse { name, .. } => vec![format!("`spinney ls --repo {name}` shows them")],
+            Self::RepositoryHasTrash { name, .. } => {
+                vec![format!("`spinney ls --all --repo {name}` shows them, `spinney restore` brings them back")]
+            }
+            Self::EmptyRepository { .. } => hint("commit something first: `git commit --allow-empty -m start`"),
+            Self::UnknownRemote { .. } | Self::AmbiguousRemote { .. } => {
+                hint("set `workspace.remote` to the one that is meant")
+            }
+            Self::NoBase { .. } => hint("name the base: `--base BRANCH`, or `workspace.base` in `spinney.toml`"),
+            Self::MissingBase { .. } => hint("`git branch -a` shows what there is; `spinney repo sync` fetches it all"),
+            Self::Fetch { .. } => hint("`SPINNEY_WORKSPACE__FETCH=auto` goes on with what is known"),
+            Self::BranchInMainCheckout { .. } => {
+                hint("switch the main checkout to another branch, or choose another with `--branch NAME`")
+            }
+            Self::BranchHeld { path, .. } => {
+                vec![format!("`git -C {} status` shows its state", path.display())]
+            }
+            Self::UnknownWorkspace { .. } => hint("`spinney ls` shows them, `spinney ls --all` the trash too"),
+            Self::AmbiguousWorkspace { .. } => hint("use an id, or name the repository with `--repo`"),
+            Self::Limit { census, .. } => limit_hints(census),
+            Self::LowDisk { .. } => hint("free some space, or lower `limits.min_free_disk`"),
+            Self::TreeMissing { name, .. } => vec![format!("`spinney show {name}` tells more")],
+            Self::TreeRootMissing { .. } => hint("mount it and run the same command again; nothing was changed"),
+            Self::PathNotIgnored { .. } => hint("add that directory to `.gitignore`, or change `workspace.path`"),
+            Self::Setup { .. } => hint("nothing was left behind; fix `workspace.setup` and run the same command again"),
+            Self::TokenMissing { variable, .. } => vec![format!("export {variable}, and run the same command again")],
+            Self::Git(Git::NotARepository { .. }) => {
+                hint("run it inside a repository, or name one with `--repo PATH|NAME`")
+            }
+            Self::Git(Git::GitMissing { .. } | Git::GitTooOld { .. }) => hint("install git 2.38 or newer"),
+            Self::Git(Git::Auth { .. }) => hint(
+                "set up git's credential helper for this host, or name a token: `spinney repo add URL --token-env NAME`",
+            ),
+            Self::Git(Git::LockTimeout { .. }) => hint("wait for it, or end it, and run the same command again"),
+            Self::Git(Git::NoSpace { .. }) => hint("free some space, then run the same command again"),
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn limit_hints(census: &Census) -> Vec<String> {
+    let mut hints = Vec::new();
+    let mut name_some = |names: &[WorkspaceName], what: &str| {
+        if let Some(first) = names.first() {
+            hints.push(format!("`spinney why {first}` tells what keeps {what}, `spinney rm {first}` lets it go"));
+        }
+    };
+    name_some(&census.merged, "a merged one");
+    name_some(&census.stale, "a stale one");
+    hints.push("`spinney ls -l` shows all; `limits.max_workspaces` raises the limit".to_owned());
+    hints
+}
+
+fn list(items: &[String], none: &str) -> String {
+    if items.is_empty() {
+        return none.to_owned();
+    }
+    items.iter().map(|item| format!("`{}`", for_message(item))).collect::<Vec<_>>().join(", ")
+}
+
+fn codes(reasons: &[Reason]) -> String {
+    reasons.iter().map(|reason| format!("{} ({})", reason.code, reason.detail)).collect::<Vec<_>>().join(", ")
+}
+
+/// `14d` as `14+ days`, for a sentence.
+fn days(span: &str) -> String {
+    match span.strip_suffix('d') {
+        Some(days) => format!("{days}+ days"),
+        None => format!("{span}+"),
+    }
+}
+
+/// An amount of bytes for a sentence.
+#[must_use]
+pub fn size(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
+    let mut value = bytes;
+    let mut rest = 0;
+    let mut unit = 0;
+    while value >= 1000 && unit < UNITS.len() - 1 {
+        rest = value % 1000 / 100;
+        value /= 1000;
+        unit += 1;
+    }
+    if value < 10 && unit > 0 { format!("{value}.{rest} {}", UNITS[unit]) } else { format!("{value} {}", UNITS[unit]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_reads_as_a_sentence() {
+        let census = Census {
+            limit: 25,
+            merged: vec![WorkspaceName::new("a"); 3],
+            stale: vec![WorkspaceName::new("b"); 2],
+            active: 20,
+            stale_after: "14d".to_owned(),
+        };
+        let error = Error::Limit { repository: "acme/app".parse().unwrap(), census: Box::new(census) };
+        assert_eq!(
+            error.to_string(),
+            "acme/app has 25 active workspaces (limit 25): 3 merged, 2 stale for 14+ days, 20 active"
+        );
+        assert_eq!(error.kind(), ErrorKind::Blocked);
+    }
+
+    #[test]
+    fn sizes_are_short() {
+        assert_eq!(size(0), "0 B");
+        assert_eq!(size(1_250_000_000), "1.2 GB");
+        assert_eq!(size(66_000_000_000), "66 GB");
+    }
+}

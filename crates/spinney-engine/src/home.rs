@@ -1,0 +1,114 @@
+//! Spinney's home on disk: where everything lies, and who this machine is.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use spinney_core::{NodeId, OperationId, RepositoryName, WorkspaceId, WorkspaceName};
+
+use crate::{Error, Result};
+
+/// Stands in every directory that holds workspaces. Where it is missing, the disk may not be mounted, and nothing
+/// there is judged lost.
+pub const MARKER: &str = ".spinney-trees";
+
+#[derive(Debug, Clone)]
+pub struct Home {
+    root: PathBuf,
+    node: NodeId,
+}
+
+impl Home {
+    /// Opens the home, making what is missing of it; everything in it is for its owner only.
+    pub fn open(root: &Path) -> Result<Self> {
+        let refused = |source: io::Error| Error::HomeUnusable { path: root.to_owned(), source };
+        make_private_directory(root).map_err(refused)?;
+        let root = root.canonicalize().map_err(refused)?;
+        for name in ["operations", "trash"] {
+            make_private_directory(&root.join(name)).map_err(refused)?;
+        }
+        let node = load_or_make_node(&root.join("node")).map_err(refused)?;
+        Ok(Self { root, node })
+    }
+
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    #[must_use]
+    pub fn node(&self) -> &NodeId {
+        &self.node
+    }
+
+    #[must_use]
+    pub fn database(&self) -> PathBuf {
+        self.root.join("spinney.db")
+    }
+
+    #[must_use]
+    pub fn managed_clone(&self, account: &str, name: &RepositoryName) -> PathBuf {
+        self.root.join("repos").join(account).join(name.owner()).join(format!("{}.git", name.name()))
+    }
+
+    #[must_use]
+    pub fn link(&self, account: &str, repository: &RepositoryName, name: &WorkspaceName) -> PathBuf {
+        let directory = self.root.join("links").join(account).join(repository.owner()).join(repository.name());
+        directory.join(name.as_str())
+    }
+
+    #[must_use]
+    pub fn operations(&self) -> PathBuf {
+        self.root.join("operations")
+    }
+
+    #[must_use]
+    pub fn operation_lock(&self, id: &OperationId) -> PathBuf {
+        self.operations().join(id.as_str())
+    }
+
+    #[must_use]
+    pub fn trash(&self, id: &WorkspaceId) -> PathBuf {
+        self.root.join("trash").join(id.as_str())
+    }
+}
+
+/// Makes a directory with its parents, for its owner only; one that exists keeps its mode.
+pub(crate) fn make_private_directory(path: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Makes the directory that will hold a workspace, and marks it as one.
+pub(crate) fn make_tree_root(path: &Path) -> io::Result<()> {
+    make_private_directory(path)?;
+    match fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path.join(MARKER)) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Reads this machine's id, or makes one. Written aside and linked into place, so that of many processes starting at
+/// once all read the same whole id.
+fn load_or_make_node(path: &Path) -> io::Result<NodeId> {
+    if let Some(node) = read_node(path)? {
+        return Ok(node);
+    }
+    let node = NodeId::generate();
+    let aside = path.with_extension(node.as_str());
+    fs::write(&aside, format!("{node}\n"))?;
+    let linked = fs::hard_link(&aside, path);
+    fs::remove_file(&aside)?;
+    match linked {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => read_node(path)?.ok_or_else(|| io::Error::other("the node id vanished")),
+    }
+}
+
+fn read_node(path: &Path) -> io::Result<Option<NodeId>> {
+    match fs::read_to_string(path) {
+        Ok(text) => text.trim().parse().map(Some).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}

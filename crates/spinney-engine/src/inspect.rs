@@ -1,0 +1,109 @@
+//! What git says about workspaces: changes, distance from base, state. Asked of many trees at once.
+
+use std::path::PathBuf;
+
+use spinney_core::{Merge, Work, Workspace, WorkspaceStatus};
+use spinney_git::StatusOptions;
+use spinney_store::Port;
+
+use crate::context::Context;
+use crate::provider::worktree::{Tree, open};
+use crate::{Engine, Result};
+
+/// What a look into one tree found; `None` where git gave no answer.
+#[derive(Debug, Clone, Default)]
+pub struct Details {
+    /// Why the tree can't be used, if it can't.
+    pub fault: Option<String>,
+    pub changed: Option<usize>,
+    pub untracked: Option<usize>,
+    /// Commits ahead of and behind base.
+    pub distance: Option<(u64, u64)>,
+    pub merged: bool,
+    pub stale: bool,
+    /// The branch that HEAD is on now, when it is not the recorded one.
+    pub head: Option<String>,
+}
+
+impl Details {
+    /// One word for the state, the most telling first.
+    #[must_use]
+    pub fn state(&self, workspace: &Workspace) -> &'static str {
+        match workspace.status {
+            WorkspaceStatus::Active if self.fault.is_some() => "broken",
+            WorkspaceStatus::Active if self.merged => "merged",
+            WorkspaceStatus::Active if self.stale => "stale",
+            WorkspaceStatus::Active => "idle",
+            status => status.as_str(),
+        }
+    }
+}
+
+/// One workspace with all that belongs to it.
+#[derive(Debug)]
+pub struct Shown {
+    pub details: Details,
+    pub works: Vec<Work>,
+    pub ports: Vec<Port>,
+    pub link: Option<PathBuf>,
+}
+
+impl Engine {
+    /// Asks git about one workspace.
+    pub async fn inspect(&self, context: &Context, workspace: &Workspace) -> Details {
+        let stale_after = context.config().cleanup.stale_after.0;
+        let stale = !stale_after.is_zero() && workspace.last_activity_at.elapsed() > stale_after;
+        let mut details = Details { stale, ..Details::default() };
+        let worktree = match open(context, &workspace.path) {
+            Tree::Whole(worktree) => worktree,
+            Tree::Missing => return Details { fault: Some("its directory is gone".to_owned()), ..details },
+            Tree::RootMissing => return Details { fault: Some("its disk is not mounted".to_owned()), ..details },
+            Tree::Damaged(error) => return Details { fault: Some(error.to_string()), ..details },
+        };
+        match worktree.load_status(&StatusOptions { untracked: true, ignored: false }).await {
+            Ok(status) => {
+                details.changed = Some(status.changes.len());
+                details.untracked = Some(status.untracked.len());
+            }
+            Err(error) => details.fault = Some(error.to_string()),
+        }
+        if let Ok(head) = worktree.load_head().await {
+            details.head = match head.branch() {
+                Some(branch) if *branch == workspace.branch => None,
+                Some(branch) => Some(branch.to_string()),
+                None => Some("detached".to_owned()),
+            };
+            if let (Some(tip), Some(base)) = (head.commit(), self.base_tip(context, workspace).await) {
+                details.distance = context.git.load_ahead_behind(tip, &base).await.ok();
+                let merge = context.git.load_merge(tip, &base, &workspace.base_commit).await;
+                details.merged = matches!(merge, Ok(Merge::Merged(_)));
+            }
+        }
+        details
+    }
+
+    /// Everything that `show` tells of one workspace.
+    pub async fn show(&self, context: &Context, workspace: &Workspace) -> Result<Shown> {
+        let details =
+            if workspace.status.is_live() { self.inspect(context, workspace).await } else { Details::default() };
+        let mut db = self.store.read().await?;
+        Ok(Shown {
+            details,
+            works: db.works_of(&workspace.id).await?,
+            ports: db.ports_of(&workspace.id).await?,
+            link: self.link_of(workspace),
+        })
+    }
+
+    /// The readable link to a workspace, if it is there.
+    #[must_use]
+    pub fn link_of(&self, workspace: &Workspace) -> Option<PathBuf> {
+        let link = self.home.link(&workspace.account, &workspace.repository, &workspace.name);
+        std::fs::read_link(&link).is_ok_and(|target| target == workspace.path).then_some(link)
+    }
+
+    /// Free bytes where a repository's workspaces are.
+    pub fn free_disk(&self) -> Option<u64> {
+        crate::disk::free_bytes(self.home.root()).ok()
+    }
+}

@@ -1,0 +1,81 @@
+//! Finds workspaces by what a person types: a name, an id, an id's beginning, or a branch.
+
+use spinney_core::{RepositoryId, Workspace, WorkspaceStatus};
+use spinney_store::WorkspaceFilter;
+
+use crate::context::Context;
+use crate::{Engine, Error, Result};
+
+/// Where to look for a name, in order: what lives first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Among {
+    Live,
+    Trashed,
+    All,
+}
+
+impl Among {
+    #[must_use]
+    pub fn statuses(self) -> Vec<WorkspaceStatus> {
+        let fits = |status: &WorkspaceStatus| match self {
+            Self::Live => status.is_live(),
+            Self::Trashed => *status == WorkspaceStatus::Trashed,
+            Self::All => true,
+        };
+        WorkspaceStatus::ALL.iter().copied().filter(fits).collect()
+    }
+}
+
+impl Engine {
+    fn filter(&self, repository: Option<&RepositoryId>, among: Among) -> WorkspaceFilter {
+        WorkspaceFilter {
+            account: self.account.clone(),
+            node: Some(self.home.node().clone()),
+            repository: repository.cloned(),
+            statuses: among.statuses(),
+        }
+    }
+
+    /// Lists workspaces from the store alone, newest first.
+    pub async fn workspaces(&self, repository: Option<&RepositoryId>, among: Among) -> Result<Vec<Workspace>> {
+        Ok(self.store.read().await?.workspaces(&self.filter(repository, among)).await?)
+    }
+
+    /// Finds the one workspace of a name: in this repository first, then in all. With [`Among::All`] a live one wins
+    /// over those in the trash.
+    pub async fn find_workspace(
+        &self,
+        repository: Option<&RepositoryId>,
+        name: &str,
+        among: Among,
+    ) -> Result<Workspace> {
+        let scopes = if repository.is_some() { vec![repository, None] } else { vec![None] };
+        let rounds = if among == Among::All { vec![Among::Live, Among::All] } else { vec![among] };
+        let mut db = self.store.read().await?;
+        for scope in scopes {
+            for among in &rounds {
+                let mut found = db.find_workspaces(&self.filter(scope, *among), name).await?;
+                match found.len() {
+                    0 => {}
+                    1 => return Ok(found.remove(0)),
+                    _ => {
+                        return Err(Error::AmbiguousWorkspace { name: name.to_owned(), candidates: candidates(&found) });
+                    }
+                }
+            }
+        }
+        Err(Error::UnknownWorkspace { name: name.to_owned() })
+    }
+
+    /// The repository that a workspace belongs to.
+    pub async fn context_of(&self, workspace: &Workspace) -> Result<Context> {
+        let repository = self.store.read().await?.repository(&workspace.repository_id).await?;
+        let repository =
+            repository.ok_or_else(|| Error::UnknownRepository { name: workspace.repository.to_string() })?;
+        self.known_repository(repository).await
+    }
+}
+
+fn candidates(found: &[Workspace]) -> Vec<String> {
+    found.iter().map(|workspace| format!("{} {} of {}", workspace.id, workspace.name, workspace.repository)).collect()
+}

@@ -1,0 +1,48 @@
+//! What the engine tells while it works. The library never prints: whoever calls it decides what becomes of this.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Something worth telling a person while a request is under way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notice {
+    /// A step that may take a while has begun.
+    Phase(Phase),
+    /// Things go on, but not as one would expect.
+    Warning(Warning),
+    /// A line that a set-up command printed.
+    SetupOutput(String),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Phase {
+    Fetching { remote: String },
+    Cloning { url: String },
+    Waiting { workspace: String },
+    CheckingOut,
+    CopyingFiles { count: usize },
+    UpdatingSubmodules,
+    PullingLfs,
+    RunningSetup { line: String },
+    MakingRoom,
+    Finishing,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Warning {
+    /// The remote could not be asked; `age` is how old what is known is.
+    FetchFailed { remote: String, cause: String, age: Option<Duration> },
+    /// The repository's own `setup` was left out: nobody trusted it yet.
+    SetupWithheld { lines: usize },
+    /// A file that matched a `copy` pattern was left out.
+    NotCopied { path: PathBuf, reason: &'static str },
+    /// A workspace went to the trash to make room.
+    MadeRoom { name: String, evidence: String },
+    /// An operation that somebody left half done was finished or undone.
+    Recovered { what: String },
+    /// A step after the main thing failed, and nothing depends on it.
+    Minor { what: String },
+}
+
+/// Receives what the engine tells.
+pub type Observer<'a> = &'a (dyn Fn(Notice) + Send + Sync);

@@ -1,0 +1,293 @@
+//! Decides, before any side effect, on which branch and from which commit a workspace starts.
+//!
+//! The base is what somebody named or what the remote says; a missing base is an error, never a guess. The base commit
+//! decided here is recorded with the workspace and never derived again.
+
+use std::time::Duration;
+
+use spinney_core::config::Fetch;
+use spinney_core::{BranchName, CommitId, Timestamp, WorkKind};
+use spinney_git::{Known, Wanted};
+
+use crate::context::Context;
+use crate::notice::{Notice, Observer, Phase, Warning};
+use crate::request::{Continued, Request};
+use crate::{Engine, Error, Result};
+
+/// Where a workspace starts.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    pub branch: BranchName,
+    /// Whether the branch must be made.
+    pub new_branch: bool,
+    /// The commit that will be checked out.
+    pub commit: CommitId,
+    pub base_branch: Option<BranchName>,
+    pub base_commit: CommitId,
+    pub continued: Option<Continued>,
+    pub started_from: String,
+    pub fetched: Option<Timestamp>,
+}
+
+/// The base: its name, its tip, and how people call it.
+struct Base {
+    branch: Option<BranchName>,
+    tip: CommitId,
+    shown: String,
+}
+
+/// What is known of the remote by now.
+struct Remote {
+    name: String,
+    known: Option<Known>,
+}
+
+impl Engine {
+    /// Fetches what the request needs and decides where it starts.
+    pub(crate) async fn plan(
+        &self,
+        context: Context,
+        request: &Request,
+        observer: Observer<'_>,
+    ) -> Result<(Context, Plan)> {
+        if !context.git.has_commits().await? {
+            return Err(Error::EmptyRepository { name: context.repository.name });
+        }
+        let remote = self.ask_remote(&context, request, observer).await?;
+        let base = find_base(&context, request, remote.as_ref()).await?;
+        let context = self.refresh_context(context, &base.tip).await?;
+        let plan = plan_branch(&context, request, &base, remote.as_ref()).await?;
+        if plan.new_branch
+            && let Some(existing) = context.git.branch_conflict(&plan.branch).await?
+        {
+            return Err(Error::BranchConflict { branch: plan.branch, existing });
+        }
+        Ok((context, plan))
+    }
+
+    /// Fetches base and head where what is known is too old. A failed fetch is a warning, unless `fetch` requires it.
+    async fn ask_remote(&self, context: &Context, request: &Request, observer: Observer<'_>) -> Result<Option<Remote>> {
+        let Some(remote) = self.remote(context).await? else { return Ok(None) };
+        let name = remote.name;
+        let settings = &context.config().workspace;
+        let wanted = wanted(context, request);
+        let before = context.git.load_known(&name, &wanted);
+        if settings.fetch == Fetch::Never {
+            return Ok(Some(Remote { name, known: before }));
+        }
+        let max_age = if settings.fetch == Fetch::Require { Duration::ZERO } else { settings.fetch_max_age.0 };
+        if before.as_ref().is_none_or(|known| known.at.elapsed() > max_age) {
+            observer(Notice::Phase(Phase::Fetching { remote: name.clone() }));
+        }
+        let fetched = match self.credential(&context.repository) {
+            Ok(credential) => context.git.fetch(&name, &wanted, max_age, credential.as_ref()).await,
+            Err(error) => return Err(error),
+        };
+        match fetched {
+            Ok(known) => Ok(Some(Remote { name, known: Some(known) })),
+            Err(source) if settings.fetch == Fetch::Require => Err(Error::Fetch { remote: name, source }),
+            Err(error) => {
+                let age = before.as_ref().map(|known| known.at.elapsed());
+                let warning = Warning::FetchFailed { remote: name.clone(), cause: error.to_string(), age };
+                observer(Notice::Warning(warning));
+                Ok(Some(Remote { name, known: before }))
+            }
+        }
+    }
+}
+
+impl Engine {
+    /// The base of a branch that exists already, from what is known without asking the remote.
+    pub(crate) async fn base_of(
+        &self,
+        context: &Context,
+        branch: &BranchName,
+        base: Option<&BranchName>,
+    ) -> Result<(Option<BranchName>, CommitId)> {
+        let mut request = Request::new(spinney_core::Work::branch(branch));
+        request.base = base.cloned();
+        let remote = self.remote(context).await?;
+        let wanted = Wanted { default_branch: true, branches: Vec::new(), pulls: Vec::new() };
+        let remote =
+            remote.map(|remote| Remote { known: context.git.load_known(&remote.name, &wanted), name: remote.name });
+        let base = find_base(context, &request, remote.as_ref()).await?;
+        let Some(tip) = context.git.load_branch(branch).await? else {
+            return Err(Error::MissingHead {
+                what: format!("branch `{branch}`"),
+                looked_for: vec![branch.local_ref()],
+            });
+        };
+        let commit = base_commit(context, &base, &tip).await?;
+        Ok((base.branch, commit))
+    }
+}
+
+/// What the remote must be asked for.
+fn wanted(context: &Context, request: &Request) -> Wanted {
+    let base = request.base.clone().or_else(|| context.config().workspace.base.clone());
+    let mut branches: Vec<BranchName> = base.iter().cloned().collect();
+    let mut pulls = Vec::new();
+    match request.work.kind {
+        WorkKind::Pr | WorkKind::Review => {
+            let own = own_head(request);
+            if own.is_none() {
+                pulls.extend(request.work.key.parse::<u64>().ok());
+            }
+            branches.extend(own.cloned());
+        }
+        _ => branches.push(request.branch.clone().unwrap_or_else(|| request.work.default_branch())),
+    }
+    Wanted { default_branch: base.is_none(), branches, pulls }
+}
+
+/// The pull request's own branch, when it is a branch of this repository.
+pub(crate) fn own_head(request: &Request) -> Option<&BranchName> {
+    request.head.as_ref().filter(|_| request.work.kind == WorkKind::Pr && !request.fork)
+}
+
+async fn find_base(context: &Context, request: &Request, remote: Option<&Remote>) -> Result<Base> {
+    let Some(name) = request.base.clone().or_else(|| context.config().workspace.base.clone()) else {
+        return default_base(context, remote).await;
+    };
+    let mut looked_for = Vec::new();
+    if let Some(remote) = remote {
+        if let Some(tip) = context.git.load_remote_branch(&remote.name, &name).await? {
+            return Ok(Base { shown: format!("{}/{name}", remote.name), branch: Some(name), tip });
+        }
+        looked_for.push(format!("{}/{name}", remote.name));
+    }
+    if let Some(tip) = context.git.load_branch(&name).await? {
+        return Ok(Base { shown: name.to_string(), branch: Some(name), tip });
+    }
+    looked_for.push(name.local_ref());
+    if let Some(tip) = context.git.load_commit(name.as_str()).await? {
+        return Ok(Base { shown: name.to_string(), branch: None, tip });
+    }
+    looked_for.push(format!("tag or commit {name}"));
+    Err(Error::MissingBase { base: name.to_string(), looked_for })
+}
+
+/// The branch that the remote's HEAD names: asked, and only when it could not be asked, as last known.
+async fn default_base(context: &Context, remote: Option<&Remote>) -> Result<Base> {
+    let repository = &context.repository.name;
+    let Some(remote) = remote else { return Err(Error::NoBase { repository: repository.clone() }) };
+    let asked = remote.known.as_ref().and_then(|known| known.default_branch.clone());
+    let branch = match asked {
+        Some(branch) => Some(branch),
+        None => context.git.load_remote_head(&remote.name).await?,
+    };
+    let head = format!("{}/HEAD", remote.name);
+    let Some(branch) = branch else {
+        return Err(Error::MissingBase {
+            base: head.clone(),
+            looked_for: vec![format!("the branch that {head} names")],
+        });
+    };
+    match context.git.load_remote_branch(&remote.name, &branch).await? {
+        Some(tip) => Ok(Base { shown: format!("{}/{branch}", remote.name), branch: Some(branch), tip }),
+        None => {
+            let looked_for = vec![format!("{}/{branch}", remote.name)];
+            Err(Error::MissingBase { base: branch.to_string(), looked_for })
+        }
+    }
+}
+
+async fn plan_branch(context: &Context, request: &Request, base: &Base, remote: Option<&Remote>) -> Result<Plan> {
+    let branch = match own_head(request) {
+        Some(head) => head.clone(),
+        None => request.branch.clone().unwrap_or_else(|| request.work.default_branch()),
+    };
+    if let Some(tip) = context.git.load_branch(&branch).await? {
+        return existing(context, base, remote, branch, tip, Continued::Local).await;
+    }
+    let remote_tip = match remote {
+        Some(remote) if !is_missing(remote, &branch) => context.git.load_remote_branch(&remote.name, &branch).await?,
+        _ => None,
+    };
+    if let Some(tip) = remote_tip {
+        return existing(context, base, remote, branch, tip, Continued::Remote).await;
+    }
+    if own_head(request).is_some() {
+        let looked_for =
+            remote.map(|remote| format!("{}/{branch}", remote.name)).into_iter().chain([branch.local_ref()]);
+        let what = format!("the branch `{branch}` of pull request {}", request.work.key);
+        return Err(Error::MissingHead { what, looked_for: looked_for.collect() });
+    }
+    let (commit, started_from) = match request.work.kind {
+        WorkKind::Pr | WorkKind::Review => find_pull(context, request, remote).await?,
+        _ => (base.tip.clone(), base.shown.clone()),
+    };
+    let base_commit = base_commit(context, base, &commit).await?;
+    Ok(Plan {
+        branch,
+        new_branch: true,
+        commit,
+        base_branch: base.branch.clone(),
+        base_commit,
+        continued: None,
+        started_from,
+        fetched: remote.and_then(|remote| remote.known.as_ref()).map(|known| known.at),
+    })
+}
+
+/// A plan that goes on with a branch somebody else began.
+async fn existing(
+    context: &Context,
+    base: &Base,
+    remote: Option<&Remote>,
+    branch: BranchName,
+    tip: CommitId,
+    continued: Continued,
+) -> Result<Plan> {
+    let base_commit = base_commit(context, base, &tip).await?;
+    let started_from = match (continued, remote) {
+        (Continued::Remote, Some(remote)) => format!("{}/{branch}", remote.name),
+        _ => branch.to_string(),
+    };
+    Ok(Plan {
+        branch,
+        new_branch: continued == Continued::Remote,
+        commit: tip,
+        base_branch: base.branch.clone(),
+        base_commit,
+        continued: Some(continued),
+        started_from,
+        fetched: remote.and_then(|remote| remote.known.as_ref()).map(|known| known.at),
+    })
+}
+
+/// The base commit of a branch that has a history of its own: where it left base.
+async fn base_commit(context: &Context, base: &Base, start: &CommitId) -> Result<CommitId> {
+    if *start == base.tip {
+        return Ok(base.tip.clone());
+    }
+    Ok(context.git.load_merge_base(start, &base.tip).await?.unwrap_or_else(|| start.clone()))
+}
+
+/// The commit of a pull request: the SHA that was given, else what the forge keeps under `pull/N/head`.
+async fn find_pull(context: &Context, request: &Request, remote: Option<&Remote>) -> Result<(CommitId, String)> {
+    let number = &request.work.key;
+    let pull = format!("pull/{number}/head");
+    let fetched = context.git.load_ref(&format!("refs/spinney/pull/{number}")).await?;
+    if let Some(sha) = &request.sha {
+        return match context.git.load_commit(sha.as_str()).await? {
+            Some(commit) => Ok((commit, format!("{pull} {}", sha.short()))),
+            None => Err(Error::MissingHead {
+                what: format!("commit `{sha}` of pull request {number}"),
+                looked_for: vec![pull, sha.to_string()],
+            }),
+        };
+    }
+    let here = remote.is_some_and(|remote| {
+        remote.known.as_ref().is_none_or(|known| !known.missing.contains(&format!("refs/pull/{number}/head")))
+    });
+    match fetched.filter(|_| here) {
+        Some(commit) => Ok((commit, pull)),
+        None => Err(Error::MissingHead { what: format!("pull request {number}"), looked_for: vec![pull] }),
+    }
+}
+
+/// Whether the remote was asked for a branch and did not have it: a tracking ref that is still here is stale then.
+fn is_missing(remote: &Remote, branch: &BranchName) -> bool {
+    remote.known.as_ref().is_some_and(|known| known.missing.contains(&branch.local_ref()))
+}

@@ -1,0 +1,136 @@
+//! Carries ignored files (`.env` and the like) from the main checkout into a new tree.
+//!
+//! Only files that git ignores are taken, and nothing is read or written through a link: a link is carried over as a
+//! link, and only when it stays within the tree.
+
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use crate::context::Context;
+use crate::notice::{Notice, Observer, Phase, Warning};
+use crate::{Error, Result};
+
+/// Patterns in git's ignore syntax, one a line, in the main checkout.
+const INCLUDE_FILE: &str = ".worktreeinclude";
+
+pub(crate) async fn carry_over(context: &Context, tree: &Path, observer: Observer<'_>) -> Result<()> {
+    let Some(root) = context.git.root() else { return Ok(()) };
+    let patterns = load_patterns(context, root)?;
+    if patterns.is_empty() {
+        return Ok(());
+    }
+    let files = context.git.load_ignored(&patterns).await?;
+    observer(Notice::Phase(Phase::CopyingFiles { count: files.len() }));
+    for file in files {
+        if let Some(reason) = carry_over_one(root, tree, &file)? {
+            observer(Notice::Warning(Warning::NotCopied { path: file, reason }));
+        }
+    }
+    Ok(())
+}
+
+fn load_patterns(context: &Context, root: &Path) -> Result<Vec<String>> {
+    let mut patterns = context.config().workspace.copy.clone();
+    let path = root.join(INCLUDE_FILE);
+    match fs::read_to_string(&path) {
+        Ok(text) => patterns.extend(text.lines().map(ToOwned::to_owned)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(Error::files(&path, "read")(error)),
+    }
+    patterns.retain(|pattern| !pattern.trim().is_empty() && !pattern.starts_with('#'));
+    Ok(patterns)
+}
+
+/// Copies one file; says why it was left out, if it was.
+fn carry_over_one(root: &Path, tree: &Path, file: &Path) -> Result<Option<&'static str>> {
+    if file.components().any(|component| !matches!(component, Component::Normal(_))) {
+        return Ok(Some("its path leaves the tree"));
+    }
+    if passes_link(root, file) || passes_link(tree, file) {
+        return Ok(Some("a directory on its way is a link"));
+    }
+    let (from, to) = (root.join(file), tree.join(file));
+    let metadata = match fs::symlink_metadata(&from) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Some("it vanished meanwhile")),
+        Err(error) => return Err(Error::files(&from, "read")(error)),
+    };
+    if fs::symlink_metadata(&to).is_ok() {
+        return Ok(Some("the new tree has its own"));
+    }
+    if let Some(parent) = to.parent() {
+        fs::create_dir_all(parent).map_err(Error::files(parent, "made"))?;
+    }
+    if metadata.is_symlink() {
+        let target = fs::read_link(&from).map_err(Error::files(&from, "read"))?;
+        if leaves_tree(file, &target) {
+            return Ok(Some("it is a link out of the tree"));
+        }
+        std::os::unix::fs::symlink(target, &to).map_err(Error::files(&to, "made"))?;
+    } else if metadata.is_file() {
+        fs::copy(&from, &to).map_err(Error::files(&to, "written"))?;
+    } else {
+        return Ok(Some("it is neither a file nor a link"));
+    }
+    Ok(None)
+}
+
+/// Whether a directory between `root` and the file is a link.
+fn passes_link(root: &Path, file: &Path) -> bool {
+    let parents = file.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty());
+    parents.into_iter().any(|parent| fs::symlink_metadata(root.join(parent)).is_ok_and(|found| found.is_symlink()))
+}
+
+/// Whether a link at `file` (relative to the tree) would point outside.
+fn leaves_tree(file: &Path, target: &Path) -> bool {
+    let mut place: Vec<Component<'_>> = file.parent().map(|parent| parent.components().collect()).unwrap_or_default();
+    for component in target.components() {
+        match component {
+            Component::Normal(_) => place.push(component),
+            Component::CurDir => {}
+            Component::ParentDir => {
+                if place.pop().is_none() {
+                    return true;
+                }
+            }
+            Component::RootDir | Component::Prefix(_) => return true,
+        }
+    }
+    false
+}
+
+/// Whether a file in a tree is the very one that was carried over from the main checkout, and so is no loss.
+pub(crate) fn is_same_as_in_main_checkout(context: &Context, tree: &Path, file: &Path) -> bool {
+    let Some(root) = context.git.root() else { return false };
+    let (original, copied): (PathBuf, PathBuf) = (root.join(file), tree.join(file));
+    let both = (fs::symlink_metadata(&original), fs::symlink_metadata(&copied));
+    match both {
+        (Ok(a), Ok(b)) if a.is_file() && b.is_file() && a.len() == b.len() => {
+            matches!((fs::read(&original), fs::read(&copied)), (Ok(a), Ok(b)) if a == b)
+        }
+        (Ok(a), Ok(b)) if a.is_symlink() && b.is_symlink() => {
+            fs::read_link(original).ok() == fs::read_link(copied).ok()
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_judged_by_where_they_lead() {
+        for (file, target, leaves) in [
+            ("a/link", "b", false),
+            ("a/link", "../b", false),
+            ("a/link", "../../b", true),
+            ("link", "/etc/passwd", true),
+            ("link", "a/../..", true),
+            ("a/b/link", "./../c", false),
+        ] {
+            assert_eq!(leaves_tree(Path::new(file), Path::new(target)), leaves, "{file} -> {target}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! What happens in a new tree before it is handed over: files carried over, submodules, LFS, ports, set-up commands.
+
+pub(crate) mod copy;
+pub(crate) mod environment;
+pub(crate) mod ports;
+pub(crate) mod setup;
+
+use spinney_core::Workspace;
+use spinney_core::config::Lfs;
+use spinney_git::Worktree;
+
+use crate::context::Context;
+use crate::notice::{Notice, Observer, Phase, Warning};
+use crate::{Engine, Result};
+
+impl Engine {
+    /// Makes a populated tree ready to work in. Runs outside the repository's lock.
+    pub(crate) async fn prepare(
+        &self,
+        context: &Context,
+        workspace: &Workspace,
+        worktree: &Worktree,
+        observer: Observer<'_>,
+    ) -> Result<()> {
+        let settings = &context.config().workspace;
+        copy::carry_over(context, &workspace.path, observer).await?;
+        if settings.submodules && worktree.has_submodules() {
+            observer(Notice::Phase(Phase::UpdatingSubmodules));
+            let credential = self.credential(&context.repository)?;
+            let url = context.repository.url.as_deref();
+            let credential = url.zip(credential.as_ref());
+            worktree.update_submodules(settings.lfs == Lfs::Pull, credential).await?;
+        }
+        if settings.lfs == Lfs::Pull {
+            observer(Notice::Phase(Phase::PullingLfs));
+            worktree.pull_lfs().await?;
+        }
+        self.allocate_ports(&workspace.id, &settings.ports).await?;
+        if let Some(untrusted) = &context.untrusted {
+            observer(Notice::Warning(Warning::SetupWithheld { lines: untrusted.setup.len() }));
+        }
+        if !settings.setup.is_empty() {
+            let environment = self.workspace_environment(context, workspace).await?;
+            setup::run(&settings.setup, settings.setup_timeout.0, &workspace.path, &environment, observer).await?;
+        }
+        Ok(())
+    }
+}

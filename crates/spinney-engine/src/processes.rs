@@ -1,0 +1,34 @@
+//! Processes that have their working directory or open files inside a workspace.
+//!
+//! A process that may not be inspected is no reason to keep a workspace: an ordinary user can't look into the
+//! processes of others, nor into their own ssh-agent.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ProcessInside {
+    pub pid: u32,
+    pub command: String,
+    pub path: PathBuf,
+}
+
+/// Lists the processes inside a directory, this one aside; none where the system has no `/proc`.
+pub(crate) fn processes_inside(directory: &Path) -> Vec<ProcessInside> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let own = std::process::id();
+    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter(|pid| *pid != own).filter_map(|pid| inspect(pid, directory)).collect()
+}
+
+fn inspect(pid: u32, directory: &Path) -> Option<ProcessInside> {
+    let process = PathBuf::from(format!("/proc/{pid}"));
+    let inside = |link: PathBuf| fs::read_link(link).ok().filter(|target| target.starts_with(directory));
+    let open_file = || {
+        let descriptors = fs::read_dir(process.join("fd")).ok()?;
+        descriptors.flatten().find_map(|descriptor| inside(descriptor.path()))
+    };
+    let path = inside(process.join("cwd")).or_else(open_file)?;
+    let command = fs::read_to_string(process.join("comm")).unwrap_or_default().trim().to_owned();
+    Some(ProcessInside { pid, command, path })
+}

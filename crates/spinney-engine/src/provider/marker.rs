@@ -1,0 +1,82 @@
+//! `spinney.json` in git's admin dir: what a workspace is, readable without the store.
+//!
+//! It travels into the trash with the admin dir and survives a lost database.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use spinney_core::{BranchName, CommitId, RepositoryName, Work, Workspace, WorkspaceId};
+
+use crate::{Error, Result, disk};
+
+const MARKER_FILE: &str = "spinney.json";
+const REMOVAL_FILE: &str = "spinney-removal.json";
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Marker {
+    pub id: WorkspaceId,
+    pub repository: RepositoryName,
+    pub work: Work,
+    pub branch: BranchName,
+    pub base_branch: Option<BranchName>,
+    pub base_commit: CommitId,
+    pub path: PathBuf,
+}
+
+impl Marker {
+    pub fn of(workspace: &Workspace) -> Self {
+        Self {
+            id: workspace.id.clone(),
+            repository: workspace.repository.clone(),
+            work: workspace.work.clone(),
+            branch: workspace.branch.clone(),
+            base_branch: workspace.base_branch.clone(),
+            base_commit: workspace.base_commit.clone(),
+            path: workspace.path.clone(),
+        }
+    }
+
+    pub fn write(&self, admin_dir: &Path) -> Result<()> {
+        write(&admin_dir.join(MARKER_FILE), self)
+    }
+
+    pub fn load(admin_dir: &Path) -> Option<Self> {
+        load(&admin_dir.join(MARKER_FILE))
+    }
+}
+
+/// What a removal must remember for the way back; lies beside the marker.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Removal {
+    /// The branch that HEAD was on, and where it stood.
+    pub branch: Option<BranchName>,
+    pub tip: Option<CommitId>,
+    pub admin_name: String,
+    pub works: Vec<Work>,
+}
+
+impl Removal {
+    pub fn write(&self, admin_dir: &Path) -> Result<()> {
+        write(&admin_dir.join(REMOVAL_FILE), self)
+    }
+
+    pub fn load(admin_dir: &Path) -> Option<Self> {
+        load(&admin_dir.join(REMOVAL_FILE))
+    }
+
+    /// Forgets it once the workspace is back.
+    pub fn clear(admin_dir: &Path) {
+        let _ = fs::remove_file(admin_dir.join(REMOVAL_FILE));
+    }
+}
+
+fn write(path: &Path, value: &impl Serialize) -> Result<()> {
+    let mut text = serde_json::to_vec_pretty(value).map_err(|error| Error::Internal { what: error.to_string() })?;
+    text.push(b'\n');
+    disk::write_durably(path, &text).map_err(Error::files(path, "written"))
+}
+
+fn load<T: for<'de> Deserialize<'de>>(path: &Path) -> Option<T> {
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
+}

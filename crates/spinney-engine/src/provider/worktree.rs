@@ -1,0 +1,228 @@
+//! Workspaces as linked worktrees of the repository.
+//!
+//! Under the repository's lock lies only what changes git's shared state: registering a worktree, renaming its admin
+//! dir, moving a ref. Checking files out and deleting what was renamed happen outside.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use spinney_core::{BranchName, CommitId, OperationId, Workspace, WorkspaceId};
+use spinney_git::{AddWorktree, RepositoryLock, Start, Worktree};
+
+use super::marker::{Marker, Removal};
+use crate::context::{Context, tree_root};
+use crate::home::{self, Home};
+use crate::{Error, Result, disk};
+
+/// How a workspace's directory was found.
+#[derive(Debug)]
+pub(crate) enum Tree {
+    Whole(Worktree),
+    /// The directory is gone, and its tree root is there.
+    Missing,
+    /// The tree root itself is not there, or not marked: its disk may not be mounted.
+    RootMissing,
+    /// Something is there that is not this workspace.
+    Damaged(spinney_git::Error),
+}
+
+/// The reason under which git keeps a live worktree locked, so that a stray prune leaves it alone.
+pub(crate) fn lock_reason(id: &WorkspaceId) -> String {
+    format!("spinney:{id}")
+}
+
+/// Looks at a workspace's directory before anybody uses it.
+pub(crate) fn open(context: &Context, path: &Path) -> Tree {
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            if tree_root(path).join(home::MARKER).exists() {
+                Tree::Missing
+            } else {
+                Tree::RootMissing
+            }
+        }
+        _ => match Worktree::open(&context.git, path) {
+            Ok(worktree) => Tree::Whole(worktree),
+            Err(error) => Tree::Damaged(error),
+        },
+    }
+}
+
+/// Registers a worktree with its branch, without files. Fails without a trace, or leaves what [`discard`] undoes.
+pub(crate) async fn make(context: &Context, workspace: &Workspace, start: Start<'_>) -> Result<Worktree> {
+    let path = &workspace.path;
+    home::make_tree_root(tree_root(path)).map_err(Error::files(tree_root(path), "made"))?;
+    let lock = context.git.lock("new").await?;
+    let reason = lock_reason(&workspace.id);
+    context.git.add_worktree(&lock, &AddWorktree { path, start, lock_reason: &reason }).await?;
+    let worktree = Worktree::open(&context.git, path)?;
+    Marker::of(workspace).write(worktree.admin_dir())?;
+    Ok(worktree)
+}
+
+/// Checks the files out; outside any lock, since the tree is nobody else's yet.
+pub(crate) async fn populate(worktree: &Worktree, lfs: bool) -> Result<()> {
+    Ok(worktree.checkout(lfs).await?)
+}
+
+/// Undoes a creation: tree and admin dir are renamed aside under the lock and deleted after it; the branch goes if the
+/// creation made it and nobody moved it since. Idempotent.
+///
+/// Refuses (`false`) when HEAD has moved on: then somebody works there, and a person must look.
+pub(crate) async fn discard(
+    context: &Context,
+    home: &Home,
+    operation: &OperationId,
+    workspace: &Workspace,
+    commit: &CommitId,
+    made_branch: Option<&BranchName>,
+) -> Result<bool> {
+    let tree_aside = trash_place(home, &workspace.path, &format!("undo-{operation}"));
+    let admin_aside = context.git.state_dir().join(format!("undo-{operation}"));
+    let lock = context.git.lock("undo of new").await?;
+    if let Ok(worktree) = Worktree::open(&context.git, &workspace.path)
+        && worktree.load_head().await?.commit().is_some_and(|head| head != commit)
+    {
+        return Ok(false);
+    }
+    move_if_there(&workspace.path, &tree_aside)?;
+    if let Some(admin_dir) = find_admin_dir(context, workspace)? {
+        move_if_there(&admin_dir, &admin_aside)?;
+    }
+    if let Some(branch) = made_branch
+        && context.git.load_branch(branch).await?.as_ref() == Some(commit)
+    {
+        context.git.delete_ref(&lock, &branch.local_ref(), commit).await?;
+    }
+    drop(lock);
+    for aside in [tree_aside, admin_aside] {
+        disk::delete_moved_aside(&aside).map_err(Error::files(&aside, "deleted"))?;
+    }
+    Ok(true)
+}
+
+/// Moves tree and admin dir into the trash, under the caller's lock. Idempotent: what has moved already stays moved.
+pub(crate) fn move_to_trash(
+    _lock: &RepositoryLock,
+    context: &Context,
+    home: &Home,
+    workspace: &Workspace,
+    removal: &Removal,
+) -> Result<()> {
+    let admin_trash = trashed_admin_dir(context, &workspace.id);
+    if let Some(admin_dir) = find_admin_dir(context, workspace)? {
+        removal.write(&admin_dir)?;
+        move_if_there(&workspace.path, &trash_place(home, &workspace.path, workspace.id.as_str()))?;
+        move_if_there(&admin_dir, &admin_trash)?;
+    } else {
+        move_if_there(&workspace.path, &trash_place(home, &workspace.path, workspace.id.as_str()))?;
+    }
+    Ok(())
+}
+
+/// Brings tree and admin dir back, under the caller's lock. Idempotent.
+pub(crate) fn bring_back(
+    _lock: &RepositoryLock,
+    context: &Context,
+    home: &Home,
+    workspace: &Workspace,
+    removal: &Removal,
+) -> Result<()> {
+    let admin_trash = trashed_admin_dir(context, &workspace.id);
+    let worktrees = context.git.common_dir().join("worktrees");
+    if admin_trash.exists() {
+        fs::create_dir_all(&worktrees).map_err(Error::files(&worktrees, "made"))?;
+        let name = free_admin_name(&worktrees, &removal.admin_name, &workspace.id);
+        move_if_there(&admin_trash, &worktrees.join(name))?;
+    }
+    let Some(admin_dir) = find_admin_dir(context, workspace)? else {
+        return Err(Error::NotRestorable {
+            name: workspace.name.clone(),
+            reason: format!("`{}` is gone", admin_trash.display()),
+        });
+    };
+    if !workspace.path.exists() {
+        home::make_tree_root(tree_root(&workspace.path)).map_err(Error::files(&workspace.path, "made"))?;
+        move_if_there(&trash_place(home, &workspace.path, workspace.id.as_str()), &workspace.path)?;
+    }
+    // The admin name differs when it was taken meanwhile; the tree's own pointer follows.
+    let pointer = format!("gitdir: {}\n", admin_dir.display());
+    let git_file = workspace.path.join(".git");
+    if fs::read_to_string(&git_file).is_ok_and(|text| text != pointer) {
+        disk::write_durably(&git_file, pointer.as_bytes()).map_err(Error::files(&git_file, "written"))?;
+    }
+    Ok(())
+}
+
+/// Moves the admin dir of a vanished tree aside, so that its branch is free to be checked out again; it is kept.
+pub(crate) async fn retire_admin_dir(context: &Context, workspace: &Workspace) -> Result<()> {
+    let lock = context.git.lock("new").await?;
+    let Some(admin_dir) = find_admin_dir(context, workspace)? else { return Ok(()) };
+    let stamp = spinney_core::Timestamp::now().as_millisecond();
+    let rescue = format!("{}-lost-{stamp}", rescue_ref(&workspace.id));
+    let message = format!("{}: its directory vanished", workspace.name);
+    context.git.pin(&lock, &admin_dir, Some(&workspace.branch), &rescue, &message).await?;
+    move_if_there(&admin_dir, &context.git.state_dir().join(format!("{}-lost-{stamp}", workspace.id)))
+}
+
+/// Keeps every object of a removed workspace alive.
+pub(crate) fn rescue_ref(id: &WorkspaceId) -> String {
+    format!("refs/spinney/rescue/{id}")
+}
+
+/// Where git's admin dir of a removed workspace lies: as deep as before, so that its relative `commondir` stays true.
+pub(crate) fn trashed_admin_dir(context: &Context, id: &WorkspaceId) -> PathBuf {
+    context.git.state_dir().join(id.as_str())
+}
+
+/// Where the tree of a removed workspace lies: in the home, or beside the tree where that is another file system.
+pub(crate) fn trash_place(home: &Home, path: &Path, name: &str) -> PathBuf {
+    let in_home = home.root().join("trash").join(name);
+    let beside = tree_root(path).join(".spinney-trash").join(name);
+    if in_home.exists() {
+        in_home
+    } else if beside.exists() || !disk::same_file_system(home.root(), tree_root(path)) {
+        beside
+    } else {
+        in_home
+    }
+}
+
+/// Finds a workspace's admin dir: by the tree's own pointer, else by what the admin dirs say. A creation that died
+/// early leaves an admin dir that points nowhere yet, but its name carries the id.
+pub(crate) fn find_admin_dir(context: &Context, workspace: &Workspace) -> Result<Option<PathBuf>> {
+    if let Ok(worktree) = Worktree::open(&context.git, &workspace.path) {
+        return Ok(Some(worktree.admin_dir().to_owned()));
+    }
+    let worktrees = context.git.common_dir().join("worktrees");
+    let entries = match fs::read_dir(&worktrees) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Error::files(&worktrees, "read")(error)),
+    };
+    let expected = workspace.path.join(".git");
+    let ours = |admin_dir: &Path| match fs::read_to_string(admin_dir.join("gitdir")) {
+        Ok(text) if !text.trim().is_empty() => Path::new(text.trim_end()) == expected,
+        _ => admin_dir.file_name().is_some_and(|name| name.to_string_lossy().contains(workspace.id.as_str())),
+    };
+    Ok(entries.flatten().map(|entry| entry.path()).find(|admin_dir| ours(admin_dir)))
+}
+
+fn free_admin_name(worktrees: &Path, wanted: &str, id: &WorkspaceId) -> String {
+    if worktrees.join(wanted).exists() { format!("{wanted}-{id}") } else { wanted.to_owned() }
+}
+
+/// Renames a directory, durably, unless it has gone already.
+fn move_if_there(from: &Path, to: &Path) -> Result<()> {
+    if let Some(parent) = to.parent() {
+        home::make_private_directory(parent).map_err(Error::files(parent, "made"))?;
+    }
+    match fs::rename(from, to) {
+        Ok(()) => {
+            disk::sync_parent(to).and_then(|()| disk::sync_parent(from)).map_err(Error::files(to, "made durable"))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(Error::files(from, "moved")(error)),
+    }
+}

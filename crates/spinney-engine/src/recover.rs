@@ -1,0 +1,60 @@
+//! Picks up operations whose owner died: finishes or undoes each. Doing it twice changes nothing.
+
+use spinney_core::{Operation, OperationId, OperationKind, OperationStatus};
+
+use crate::journal;
+use crate::notice::{Notice, Observer, Warning};
+use crate::{Engine, Result};
+
+impl Engine {
+    /// Finishes or undoes what dead processes left open on this node: one indexed query when there is nothing.
+    ///
+    /// An operation that can't be recovered now stays open and is told; it does not stop the command.
+    pub async fn recover(&self, observer: Observer<'_>) -> Result<()> {
+        let open = self.store.read().await?.open_operations(self.home.node()).await?;
+        for operation in open {
+            if let Err(error) = self.recover_one(&operation.id, observer).await {
+                let what = format!("a {} that was left half done can't be picked up: {error}", operation.kind);
+                observer(Notice::Warning(Warning::Minor { what }));
+            }
+        }
+        Ok(())
+    }
+
+    /// Picks up one operation, unless its owner lives or somebody else was faster.
+    pub(crate) async fn recover_one(&self, id: &OperationId, observer: Observer<'_>) -> Result<()> {
+        let Some(lock) = self.take_over(id)? else { return Ok(()) };
+        let row = self.store.read().await?.operation(id).await?;
+        let Some(operation) = row.filter(|operation| operation.status == OperationStatus::Open) else {
+            lock.discard();
+            return Ok(());
+        };
+        let outcome = self.finish_or_undo(&operation, observer).await?;
+        lock.discard();
+        if let Some(what) = outcome {
+            observer(Notice::Warning(Warning::Recovered { what }));
+        }
+        Ok(())
+    }
+
+    async fn finish_or_undo(&self, operation: &Operation, observer: Observer<'_>) -> Result<Option<String>> {
+        let mut db = self.store.read().await?;
+        let workspace = db.workspace(&operation.workspace_id).await?;
+        let repository = db.repository(&operation.repository_id).await?;
+        drop(db);
+        let (Some(workspace), Some(repository)) = (workspace, repository) else {
+            let mut db = self.store.write().await?;
+            journal::close(&mut db, operation, OperationStatus::Failed, Some("its workspace has no row")).await?;
+            db.commit().await?;
+            return Ok(None);
+        };
+        let name = workspace.name.clone();
+        let context = self.known_repository(repository).await?;
+        let how = match operation.kind {
+            OperationKind::Create => self.recover_create(&context, operation, workspace, observer).await?,
+            OperationKind::Remove => self.recover_remove(&context, operation, workspace).await?,
+            OperationKind::Restore => self.recover_restore(&context, operation, workspace).await?,
+        };
+        Ok(Some(format!("the {} of {name}, left half done by a process that died, was {how}", operation.kind)))
+    }
+}

@@ -1,0 +1,232 @@
+//! Removes a workspace: it moves to the trash, whole. A journaled operation:
+//!
+//! 1. The verdict is asked (a forced removal asks only for what no consent overrides).
+//! 2. `pinning`: row `removing`, journal written; then, under the repository's lock, the pin: one commit that keeps every
+//!    object alive that only this workspace named.
+//! 3. `moving`: tree and admin dir are renamed into the trash.
+//! 4. Row `trashed`; works, ports and conversations released, in one transaction. The branch goes if it is merged or
+//!    unstarted and `cleanup.delete_merged_branches`; else it stays.
+//!
+//! A death before `moving` is undone (nothing has moved); after it, finished.
+
+use serde::{Deserialize, Serialize};
+use spinney_core::{
+    Consent, Merge, Operation, OperationKind, OperationStatus, Remover, Timestamp, Verdict, Workspace, WorkspaceStatus,
+};
+
+use crate::context::Context;
+use crate::journal::{self, Running};
+use crate::notice::{Notice, Observer, Warning};
+use crate::provider::marker::Removal;
+use crate::provider::worktree::{self, Tree};
+use crate::{Engine, Error, Result, events, links};
+
+const PINNING: &str = "pinning";
+const MOVING: &str = "moving";
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct RemoveData {
+    removal: Removal,
+    /// Whether the branch goes with it.
+    delete_branch: bool,
+}
+
+/// A workspace in the trash, and what went with it.
+#[derive(Debug, Clone)]
+pub struct Removed {
+    pub workspace: Workspace,
+    pub verdict: Verdict,
+    pub branch_deleted: bool,
+}
+
+impl Engine {
+    /// Removes a workspace for a person, with what they agreed to let go.
+    pub async fn remove(
+        &self,
+        context: &Context,
+        workspace: &Workspace,
+        consent: &Consent,
+        observer: Observer<'_>,
+    ) -> Result<Removed> {
+        let verdict = self.judge_for(context, workspace, consent).await?;
+        self.remove_judged(context, workspace, &verdict, observer).await
+    }
+
+    /// Asks the verdict for a person's removal; refuses with every reason that the consent does not cover.
+    pub async fn judge_for(&self, context: &Context, workspace: &Workspace, consent: &Consent) -> Result<Verdict> {
+        if !matches!(workspace.status, WorkspaceStatus::Active | WorkspaceStatus::Lost | WorkspaceStatus::Broken) {
+            let (name, status) = (workspace.name.clone(), workspace.status);
+            return Err(Error::WrongStatus { name, status, needed: "a live workspace" });
+        }
+        let verdict = match consent {
+            Consent::Force => self.judge_forced(context, workspace),
+            _ => self.judge(context, workspace, Remover::Person).await?,
+        };
+        let blockers: Vec<_> = verdict.blockers(consent).cloned().collect();
+        if !blockers.is_empty() {
+            return Err(Error::Refused { name: workspace.name.clone(), reasons: blockers });
+        }
+        Ok(verdict)
+    }
+
+    /// Moves a workspace to the trash whose verdict allows it.
+    pub(crate) async fn remove_judged(
+        &self,
+        context: &Context,
+        workspace: &Workspace,
+        verdict: &Verdict,
+        observer: Observer<'_>,
+    ) -> Result<Removed> {
+        let data = self.removal_of(context, workspace, verdict).await?;
+        let lock = self.begin_operation()?;
+        let operation = journal::new_operation(
+            self,
+            &lock,
+            OperationKind::Remove,
+            &workspace.repository_id,
+            &workspace.id,
+            PINNING,
+            &data,
+        )?;
+        let removing = Workspace { status: WorkspaceStatus::Removing, ..workspace.clone() };
+        let mut db = self.store.write().await?;
+        let ours =
+            db.update_workspace(&removing, &[workspace.status]).await? && db.insert_operation(&operation).await?;
+        if !ours {
+            drop(db);
+            lock.discard();
+            return Err(Error::Busy { name: workspace.name.clone() });
+        }
+        db.commit().await?;
+
+        let mut running = Running { lock, operation };
+        match self.move_out(context, &mut running, &removing, &data).await {
+            Ok(()) => {}
+            Err(error) if running.operation.step == PINNING => {
+                self.undo_remove(&running.operation, removing, &error.to_string()).await?;
+                running.lock.discard();
+                return Err(error);
+            }
+            Err(error) => {
+                self.break_off(&running.operation, removing, &error.to_string()).await?;
+                return Err(error);
+            }
+        }
+        let workspace = self.settle(&running.operation, removing).await?;
+        running.lock.discard();
+        let branch_deleted = match self.delete_branch(context, &data).await {
+            Ok(deleted) => deleted,
+            Err(error) => {
+                observer(Notice::Warning(Warning::Minor { what: format!("its branch stays: {error}") }));
+                false
+            }
+        };
+        Ok(Removed { workspace, verdict: verdict.clone(), branch_deleted })
+    }
+
+    /// What the way back needs, read while everything is still in place.
+    async fn removal_of(&self, context: &Context, workspace: &Workspace, verdict: &Verdict) -> Result<RemoveData> {
+        let works = self.store.read().await?.works_of(&workspace.id).await?;
+        let (branch, admin_name) = match worktree::open(context, &workspace.path) {
+            Tree::Whole(tree) => {
+                let head = tree.load_head().await.ok();
+                (head.and_then(|head| head.branch().cloned()), tree.admin_name().to_owned())
+            }
+            _ => (Some(workspace.branch.clone()), workspace.id.to_string()),
+        };
+        let tip = match &branch {
+            Some(branch) => context.git.load_branch(branch).await?,
+            None => None,
+        };
+        let gone = matches!(verdict.merge, Merge::Merged(_) | Merge::Unstarted);
+        let delete_branch = gone && context.config().cleanup.delete_merged_branches && workspace.adopted_from.is_none();
+        Ok(RemoveData { removal: Removal { branch, tip, admin_name, works }, delete_branch })
+    }
+
+    /// Pins and moves, under the repository's lock.
+    async fn move_out(
+        &self,
+        context: &Context,
+        running: &mut Running,
+        workspace: &Workspace,
+        data: &RemoveData,
+    ) -> Result<()> {
+        let lock = context.git.lock("rm").await?;
+        if let Some(admin_dir) = worktree::find_admin_dir(context, workspace)? {
+            let message = format!("{}: removed, kept alive", workspace.name);
+            let rescue = worktree::rescue_ref(&workspace.id);
+            context.git.pin(&lock, &admin_dir, data.removal.branch.as_ref(), &rescue, &message).await?;
+        }
+        self.record_step(running, MOVING, data).await?;
+        worktree::move_to_trash(&lock, context, &self.home, workspace, &data.removal)
+    }
+
+    /// Makes the removal visible and releases what the workspace held.
+    async fn settle(&self, operation: &Operation, mut workspace: Workspace) -> Result<Workspace> {
+        workspace.status = WorkspaceStatus::Trashed;
+        workspace.removed_at = Some(Timestamp::now());
+        workspace.error = None;
+        let mut db = self.store.write().await?;
+        db.update_workspace(&workspace, &[WorkspaceStatus::Removing]).await?;
+        db.delete_works(&workspace.id).await?;
+        db.delete_ports(&workspace.id).await?;
+        db.unbind_conversations(&workspace.id).await?;
+        journal::close(&mut db, operation, OperationStatus::Done, None).await?;
+        events::record(&mut db, &workspace, "workspace.removed").await?;
+        db.commit().await?;
+        links::drop(&self.home, &workspace);
+        Ok(workspace)
+    }
+
+    /// Drops a branch that is merged or unstarted, if nobody moved or took it meanwhile.
+    async fn delete_branch(&self, context: &Context, data: &RemoveData) -> Result<bool> {
+        let (true, Some(branch), Some(tip)) = (data.delete_branch, &data.removal.branch, &data.removal.tip) else {
+            return Ok(false);
+        };
+        let lock = context.git.lock("rm").await?;
+        let elsewhere = context.git.load_worktrees().await?.iter().any(|entry| entry.branch.as_ref() == Some(branch));
+        if elsewhere || context.git.load_branch(branch).await?.as_ref() != Some(tip) {
+            return Ok(false);
+        }
+        context.git.delete_ref(&lock, &branch.local_ref(), tip).await?;
+        Ok(true)
+    }
+
+    async fn undo_remove(&self, operation: &Operation, workspace: Workspace, cause: &str) -> Result<()> {
+        let back = Workspace { status: WorkspaceStatus::Active, ..workspace };
+        let mut db = self.store.write().await?;
+        db.update_workspace(&back, &[WorkspaceStatus::Removing]).await?;
+        journal::close(&mut db, operation, OperationStatus::Undone, Some(cause)).await?;
+        Ok(db.commit().await?)
+    }
+
+    /// A removal that failed half way stays open and is tried again; the row says why a person may have to look.
+    async fn break_off(&self, operation: &Operation, workspace: Workspace, cause: &str) -> Result<()> {
+        let stuck = Workspace { error: Some(cause.to_owned()), ..workspace };
+        let mut db = self.store.write().await?;
+        db.update_workspace(&stuck, &[WorkspaceStatus::Removing]).await?;
+        db.record_step(&operation.id, MOVING, &operation.data).await?;
+        Ok(db.commit().await?)
+    }
+
+    /// Finishes or undoes a removal whose owner died.
+    pub(crate) async fn recover_remove(
+        &self,
+        context: &Context,
+        operation: &Operation,
+        workspace: Workspace,
+    ) -> Result<&'static str> {
+        let data: RemoveData = serde_json::from_value(operation.data.clone())
+            .map_err(|error| Error::Internal { what: format!("operation {} can't be read: {error}", operation.id) })?;
+        if operation.step == PINNING {
+            self.undo_remove(operation, workspace, "its process died").await?;
+            return Ok("undone");
+        }
+        let lock = context.git.lock("rm").await?;
+        worktree::move_to_trash(&lock, context, &self.home, &workspace, &data.removal)?;
+        drop(lock);
+        self.settle(operation, workspace).await?;
+        self.delete_branch(context, &data).await?;
+        Ok("finished")
+    }
+}

@@ -1,0 +1,227 @@
+//! Repositories: found by path or name, registered on first use, added by URL, synced, forgotten.
+
+use std::path::{Path, PathBuf};
+
+use spinney_core::{Repository, RepositoryId, RepositoryName, Timestamp, WorkspaceStatus};
+use spinney_git::without_credentials;
+
+use crate::context::Context;
+use crate::notice::{Notice, Observer, Phase};
+use crate::{Engine, Error, Result};
+
+/// How many repositories of one name are told apart by a number before something is plainly wrong.
+const MOST_NAMESAKES: u32 = 1000;
+
+/// What `repo add` is told beside the place.
+#[derive(Debug, Default, Clone)]
+pub struct AddRepository {
+    pub name: Option<RepositoryName>,
+    /// The name of the variable that holds the token.
+    pub token_env: Option<String>,
+}
+
+impl Engine {
+    /// Finds a repository by `owner/name` or by a path in it, registering it when it is new.
+    pub async fn repository(&self, selector: Option<&str>, directory: &Path) -> Result<Context> {
+        let Some(selector) = selector else { return self.repository_at(directory).await };
+        if let Ok(name) = selector.parse::<RepositoryName>() {
+            let found = self.store.read().await?.repository_named(&self.account, self.home.node(), &name).await?;
+            if let Some(repository) = found {
+                return self.known_repository(repository).await;
+            }
+        }
+        let path = directory.join(selector);
+        if !path.is_dir() {
+            return Err(Error::UnknownRepository { name: selector.to_owned() });
+        }
+        self.repository_at(&path).await
+    }
+
+    /// Opens a repository that has a row.
+    pub(crate) async fn known_repository(&self, repository: Repository) -> Result<Context> {
+        let place = repository.root.as_deref().unwrap_or(&repository.common_dir);
+        let git = spinney_git::Repository::discover(self.git().await?, place).await?;
+        self.context(repository, git).await
+    }
+
+    async fn repository_at(&self, path: &Path) -> Result<Context> {
+        let git = spinney_git::Repository::discover(self.git().await?, path).await?;
+        let repository = self.register(&git, &AddRepository::default(), false).await?;
+        self.context(repository, git).await
+    }
+
+    /// Gives a repository its row. Its identity is the common git dir, so a second registration finds the first.
+    async fn register(&self, git: &spinney_git::Repository, add: &AddRepository, managed: bool) -> Result<Repository> {
+        let node = self.home.node();
+        if let Some(known) = self.store.read().await?.repository_at(&self.account, node, git.common_dir()).await? {
+            return self.refresh_row(known, git).await;
+        }
+        let url = git.load_remotes().await?.into_iter().find(|remote| remote.name == "origin").map(|remote| remote.url);
+        let name = add.name.clone().unwrap_or_else(|| suggest_name(git, url.as_deref()));
+        let mut repository = Repository {
+            id: RepositoryId::generate(),
+            account: self.account.clone(),
+            node: node.clone(),
+            name: name.clone(),
+            common_dir: git.common_dir().to_owned(),
+            root: git.root().map(Path::to_owned),
+            url: url.as_deref().map(without_credentials),
+            managed,
+            token_env: add.token_env.clone(),
+            tree_bytes: None,
+            created_at: Timestamp::now(),
+        };
+        for number in 2..MOST_NAMESAKES {
+            let mut db = self.store.write().await?;
+            db.ensure_node(node, &host_name()).await?;
+            if db.insert_repository(&repository).await? {
+                db.commit().await?;
+                return Ok(repository);
+            }
+            if let Some(known) = db.repository_at(&self.account, node, git.common_dir()).await? {
+                return Ok(known);
+            }
+            if add.name.is_some() {
+                let other = db.repository_named(&self.account, node, &name).await?;
+                let place = other.map(|other| other.common_dir).unwrap_or_default();
+                return Err(Error::RepositoryNameTaken { name, place });
+            }
+            repository.name = name.numbered(number);
+        }
+        Err(Error::Internal { what: format!("no free name like `{name}` is left") })
+    }
+
+    /// Keeps the main checkout's place up to date: a worktree's root can change while the git dir stays.
+    async fn refresh_row(&self, mut known: Repository, git: &spinney_git::Repository) -> Result<Repository> {
+        if known.root.as_deref() != git.root() {
+            known.root = git.root().map(Path::to_owned);
+            let mut db = self.store.write().await?;
+            db.update_repository(&known).await?;
+            db.commit().await?;
+        }
+        Ok(known)
+    }
+
+    /// Adds a repository by path (as it is) or by URL (one bare clone in the home).
+    pub async fn add_repository(
+        &self,
+        place: &str,
+        directory: &Path,
+        add: &AddRepository,
+        observer: Observer<'_>,
+    ) -> Result<Context> {
+        let path = directory.join(place);
+        if path.is_dir() && !place.contains("://") {
+            let git = spinney_git::Repository::discover(self.git().await?, &path).await?;
+            let repository = self.register(&git, add, false).await?;
+            return self.context(repository, git).await;
+        }
+        self.clone_repository(place, add, observer).await
+    }
+
+    async fn clone_repository(&self, url: &str, add: &AddRepository, observer: Observer<'_>) -> Result<Context> {
+        let clean_url = without_credentials(url);
+        let wanted = match &add.name {
+            Some(name) => name.clone(),
+            None => RepositoryName::from_url(url)
+                .or_else(|| name_from_path(url))
+                .ok_or_else(|| Error::UnknownRepository { name: clean_url.clone() })?,
+        };
+        let credential = match &add.token_env {
+            None => None,
+            Some(variable) => {
+                let secret = self.variable(variable).ok_or_else(|| Error::TokenMissing {
+                    variable: variable.clone(),
+                    repository: wanted.to_string(),
+                })?;
+                Some(spinney_git::Credential::token(secret))
+            }
+        };
+        observer(Notice::Phase(Phase::Cloning { url: clean_url.clone() }));
+        for number in 1..MOST_NAMESAKES {
+            let name = if number == 1 { wanted.clone() } else { wanted.numbered(number) };
+            let destination = self.home.managed_clone(&self.account, &name);
+            let known = self.store.read().await?.repository_named(&self.account, self.home.node(), &name).await?;
+            if known.is_none_or(|known| known.common_dir == destination) {
+                let directory = crate::context::tree_root(&destination);
+                crate::home::make_private_directory(directory).map_err(Error::files(&destination, "made"))?;
+                let git = self.git().await?;
+                git.clone_bare(url, &destination, credential.as_ref()).await?;
+                let git = spinney_git::Repository::discover(git, &destination).await?;
+                // Another URL's clone may stand here: two owners' repositories of one name never mix.
+                if git.load_remotes().await?.iter().any(|remote| remote.url == clean_url) {
+                    let add = AddRepository { name: Some(name), token_env: add.token_env.clone() };
+                    let repository = self.register(&git, &add, true).await?;
+                    return self.context(repository, git).await;
+                }
+            }
+            if add.name.is_some() {
+                return Err(Error::RepositoryNameTaken { name, place: destination });
+            }
+        }
+        Err(Error::Internal { what: format!("no free name like `{wanted}` is left") })
+    }
+
+    pub async fn repositories(&self) -> Result<Vec<Repository>> {
+        Ok(self.store.read().await?.repositories(&self.account, self.home.node()).await?)
+    }
+
+    /// Fetches all branches of a repository's remote and drops those that are gone there.
+    pub async fn sync_repository(&self, context: &Context, observer: Observer<'_>) -> Result<spinney_git::Known> {
+        let remote =
+            self.remote(context).await?.ok_or_else(|| Error::NoBase { repository: context.repository.name.clone() })?;
+        let credential = self.credential(&context.repository)?;
+        observer(Notice::Phase(Phase::Fetching { remote: remote.name.clone() }));
+        context
+            .git
+            .sync(&remote.name, credential.as_ref())
+            .await
+            .map_err(|source| Error::Fetch { remote: remote.name, source })
+    }
+
+    /// Forgets a repository. Nothing on disk is touched but a clone that Spinney made, which moves to the trash: its
+    /// branches may hold commits that are nowhere else. Gives its new place.
+    pub async fn remove_repository(&self, context: &Context) -> Result<Option<PathBuf>> {
+        let repository = &context.repository;
+        let lock = context.git.lock("repo rm").await?;
+        let mut db = self.store.write().await?;
+        let live: Vec<_> = WorkspaceStatus::ALL.iter().copied().filter(|status| status.is_live()).collect();
+        let count = db.count_workspaces(&repository.id, &live).await?;
+        if count > 0 {
+            return Err(Error::RepositoryInUse { name: repository.name.clone(), count });
+        }
+        let count = db.count_workspaces(&repository.id, &[WorkspaceStatus::Trashed]).await?;
+        if count > 0 {
+            return Err(Error::RepositoryHasTrash { name: repository.name.clone(), count });
+        }
+        db.delete_repository(&repository.id).await?;
+        db.commit().await?;
+        drop(lock);
+        if !repository.managed {
+            return Ok(None);
+        }
+        let aside = self.home.root().join("trash").join(format!("repository-{}", repository.id));
+        std::fs::rename(&repository.common_dir, &aside)
+            .map_err(Error::files(&repository.common_dir, "moved to the trash"))?;
+        Ok(Some(aside))
+    }
+}
+
+/// `owner/name` from the remote's URL, else `local/<directory>`.
+fn suggest_name(git: &spinney_git::Repository, url: Option<&str>) -> RepositoryName {
+    url.and_then(RepositoryName::from_url).unwrap_or_else(|| {
+        let place = git.root().unwrap_or_else(|| git.common_dir());
+        let directory = place.file_name().and_then(|name| name.to_str()).unwrap_or("repository");
+        RepositoryName::sanitized("local", directory)
+    })
+}
+
+fn name_from_path(url: &str) -> Option<RepositoryName> {
+    let path = url.strip_prefix("file://").unwrap_or(url);
+    let name = Path::new(path).file_name()?.to_str()?;
+    path.contains('/').then(|| RepositoryName::sanitized("local", name))
+}
+
+fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}

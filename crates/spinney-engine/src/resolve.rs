@@ -1,0 +1,250 @@
+//! Turns a request into a workspace, in a fixed order: existing, reused, shared, adopted, created.
+
+use spinney_core::{Method, Timestamp, Work, WorkKind, Workspace, WorkspaceStatus};
+
+use crate::context::{Context, tree_root};
+use crate::create::Attempt;
+use crate::notice::{Notice, Observer, Phase};
+use crate::provider::worktree::{self, Tree};
+use crate::request::{Request, Resolution};
+use crate::{Engine, Error, Result};
+
+/// How often a request looks again after somebody else was faster, before it gives up.
+const MOST_ROUNDS: usize = 100;
+
+/// What a look at one row found.
+enum Look {
+    /// Valid on disk.
+    Here(Workspace),
+    /// Its directory is gone.
+    Lost(Workspace),
+    /// Somebody is making or removing it and has ended by now: look again.
+    Again,
+    Nothing,
+}
+
+impl Engine {
+    /// Finds or makes the workspace for a request. Nothing runs in the main checkout instead.
+    pub async fn resolve(
+        &self,
+        mut context: Context,
+        request: &Request,
+        observer: Observer<'_>,
+    ) -> Result<(Context, Resolution)> {
+        let request = &self.distinct_branch_work(&context, request).await?;
+        for _ in 0..MOST_ROUNDS {
+            let found = match self.find(&context, request, observer).await? {
+                Found::Yes(resolution) => Some(*resolution),
+                Found::Again => continue,
+                Found::No => self.adopt_matching(&context, request).await?,
+            };
+            if let Some(resolution) = found {
+                self.bind(request, &resolution.workspace).await?;
+                return Ok((context, resolution));
+            }
+            let (fresh, plan) = self.plan(context, request, observer).await?;
+            context = fresh;
+            self.check_disk(&context, &plan.commit).await?;
+            match self.create(&context, request, &plan, observer).await? {
+                Attempt::Created(resolution) => {
+                    self.bind(request, &resolution.workspace).await?;
+                    return Ok((context, *resolution));
+                }
+                Attempt::Taken => self.check_branch_is_free(&context, request, &plan.branch).await?,
+                Attempt::Full => self.make_room(&context, observer).await?,
+            }
+        }
+        Err(Error::Busy { name: request.work.workspace_name() })
+    }
+
+    async fn find(&self, context: &Context, request: &Request, observer: Observer<'_>) -> Result<Found> {
+        let repository = &context.repository.id;
+        if let Some(conversation) = &request.conversation {
+            let row = self
+                .store
+                .read()
+                .await?
+                .workspace_of_conversation(&self.account, request.platform, conversation)
+                .await?;
+            // A conversation that was about another repository, or about a workspace that is gone, starts anew.
+            if let Some(row) = row.filter(|row| row.repository_id == *repository && row.status.is_live())
+                && let Look::Here(workspace) = self.look(context, row, observer).await?
+            {
+                return Ok(Found::yes(self.touched(workspace).await?, Method::Existing));
+            }
+        }
+        for (work, method) in candidates(request) {
+            let row = self.store.read().await?.workspace_of_work(repository, &work).await?;
+            let Some(row) = row else { continue };
+            if method == Method::Shared && !may_share(request, &work, &row) {
+                continue;
+            }
+            match self.look(context, row, observer).await? {
+                Look::Here(workspace) => {
+                    if method == Method::Shared {
+                        self.share(&workspace, &request.work).await?;
+                    }
+                    return Ok(Found::yes(self.touched(workspace).await?, method));
+                }
+                Look::Lost(workspace) if method == Method::Reused => {
+                    return match self.create_again(context, workspace, observer).await? {
+                        Attempt::Created(resolution) => Ok(Found::Yes(resolution)),
+                        _ => Ok(Found::Again),
+                    };
+                }
+                Look::Again => return Ok(Found::Again),
+                Look::Lost(_) | Look::Nothing => {}
+            }
+        }
+        Ok(Found::No)
+    }
+
+    /// Checks a row against the disk before its path is used.
+    async fn look(&self, context: &Context, workspace: Workspace, observer: Observer<'_>) -> Result<Look> {
+        match workspace.status {
+            WorkspaceStatus::Creating | WorkspaceStatus::Removing => {
+                let operation = self.store.read().await?.open_operation_of(&workspace.id).await?;
+                if let Some(operation) = operation {
+                    observer(Notice::Phase(Phase::Waiting { workspace: workspace.name.to_string() }));
+                    self.wait_for_operation(&operation.id).await?;
+                    self.recover_one(&operation.id, observer).await?;
+                }
+                Ok(Look::Again)
+            }
+            WorkspaceStatus::Active => self.look_on_disk(context, workspace).await,
+            WorkspaceStatus::Lost => match worktree::open(context, &workspace.path) {
+                Tree::RootMissing => Err(Error::TreeRootMissing { path: tree_root(&workspace.path).to_owned() }),
+                Tree::Whole(_) => self.found_again(workspace).await,
+                _ => Ok(Look::Lost(workspace)),
+            },
+            WorkspaceStatus::Broken => Err(Error::WrongStatus {
+                name: workspace.name,
+                status: WorkspaceStatus::Broken,
+                needed: "usable before somebody looked at it",
+            }),
+            WorkspaceStatus::Warm | WorkspaceStatus::Trashed | WorkspaceStatus::Purged => Ok(Look::Nothing),
+        }
+    }
+
+    async fn look_on_disk(&self, context: &Context, mut workspace: Workspace) -> Result<Look> {
+        match worktree::open(context, &workspace.path) {
+            Tree::Whole(_) => Ok(Look::Here(workspace)),
+            Tree::RootMissing => Err(Error::TreeRootMissing { path: tree_root(&workspace.path).to_owned() }),
+            Tree::Damaged(error) => Err(error.into()),
+            Tree::Missing => {
+                workspace.status = WorkspaceStatus::Lost;
+                let mut db = self.store.write().await?;
+                let ours = db.update_workspace(&workspace, &[WorkspaceStatus::Active]).await?;
+                db.commit().await?;
+                Ok(if ours { Look::Lost(workspace) } else { Look::Again })
+            }
+        }
+    }
+
+    /// A lost workspace whose directory is back.
+    async fn found_again(&self, mut workspace: Workspace) -> Result<Look> {
+        workspace.status = WorkspaceStatus::Active;
+        let mut db = self.store.write().await?;
+        db.update_workspace(&workspace, &[WorkspaceStatus::Lost]).await?;
+        db.commit().await?;
+        Ok(Look::Here(workspace))
+    }
+
+    /// Records that somebody works in a workspace now.
+    pub async fn touch(&self, workspace: &Workspace) -> Result<()> {
+        let mut db = self.store.write().await?;
+        db.touch_workspace(&workspace.id, Timestamp::now()).await?;
+        Ok(db.commit().await?)
+    }
+
+    async fn touched(&self, workspace: Workspace) -> Result<Workspace> {
+        // The answer tells when it was touched before this request.
+        self.touch(&workspace).await?;
+        Ok(workspace)
+    }
+
+    /// Makes another piece of work share a workspace.
+    pub(crate) async fn share(&self, workspace: &Workspace, work: &Work) -> Result<()> {
+        let mut db = self.store.write().await?;
+        db.insert_work(&workspace.repository_id, work, &workspace.id).await?;
+        Ok(db.commit().await?)
+    }
+
+    async fn bind(&self, request: &Request, workspace: &Workspace) -> Result<()> {
+        let Some(conversation) = &request.conversation else { return Ok(()) };
+        let mut db = self.store.write().await?;
+        db.bind_conversation(&self.account, request.platform, conversation, &workspace.id).await?;
+        Ok(db.commit().await?)
+    }
+
+    /// Two branch names can have one slug (`a/b`, `a-b`); the second becomes work of its own.
+    async fn distinct_branch_work(&self, context: &Context, request: &Request) -> Result<Request> {
+        let mut request = request.clone();
+        if let Some(branch) = &request.branch {
+            let row = self.store.read().await?.workspace_of_work(&context.repository.id, &request.work).await?;
+            if row.is_some_and(|row| row.branch != *branch) {
+                let hash = spinney_core::names::short_hash(branch.as_str());
+                request.work.key = format!("{}-{hash}", request.work.key);
+            }
+        }
+        Ok(request)
+    }
+
+    /// Says who holds the branch, when a creation failed for another reason than the same work being made.
+    async fn check_branch_is_free(
+        &self,
+        context: &Context,
+        request: &Request,
+        branch: &spinney_core::BranchName,
+    ) -> Result<()> {
+        let mut db = self.store.read().await?;
+        let holder = db.workspace_on_branch(&context.repository.id, branch).await?;
+        let Some(holder) = holder else { return Ok(()) };
+        if db.works_of(&holder.id).await?.contains(&request.work) || holder.status == WorkspaceStatus::Creating {
+            return Ok(());
+        }
+        let reason = format!("by workspace {} ({})", holder.name, holder.status);
+        Err(Error::BranchHeld { branch: branch.clone(), path: holder.path, reason })
+    }
+}
+
+enum Found {
+    Yes(Box<Resolution>),
+    Again,
+    No,
+}
+
+impl Found {
+    fn yes(workspace: Workspace, method: Method) -> Self {
+        Self::Yes(Box::new(Resolution::found(workspace, method)))
+    }
+}
+
+/// The works whose workspace answers the request, in order: its own, the other side of a pull request's review, then
+/// linked issues, then linked pull requests.
+fn candidates(request: &Request) -> Vec<(Work, Method)> {
+    let mut candidates = vec![(request.work.clone(), Method::Reused)];
+    let counterpart = match request.work.kind {
+        WorkKind::Review => Some(WorkKind::Pr),
+        WorkKind::Pr => Some(WorkKind::Review),
+        _ => None,
+    };
+    candidates.extend(counterpart.map(|kind| (Work { kind, key: request.work.key.clone() }, Method::Shared)));
+    for kind in [WorkKind::Issue, WorkKind::Pr] {
+        let links = request.links.iter().filter(|link| link.kind == kind && **link != request.work);
+        candidates.extend(links.map(|link| (link.clone(), Method::Shared)));
+    }
+    candidates
+}
+
+/// A pull request and its review share a workspace only on the review branch: a same-repository pull request works on
+/// its own branch, which a review must not move.
+fn may_share(request: &Request, work: &Work, row: &Workspace) -> bool {
+    let counterpart = work.key == request.work.key
+        && matches!(work.kind, WorkKind::Pr | WorkKind::Review)
+        && matches!(request.work.kind, WorkKind::Pr | WorkKind::Review);
+    if !counterpart || request.links.contains(work) {
+        return true;
+    }
+    row.branch == request.work.default_branch() && (request.head.is_none() || request.fork)
+}

@@ -1,0 +1,186 @@
+//! Brings a workspace back from the trash: same directory, branch, index and files. A journaled operation:
+//!
+//! 1. What stands in the way is looked for first: the branch checked out or moved, the work or the path taken.
+//! 2. `moving`: row, works and journal are written in one transaction; then, under the repository's lock, the branch
+//!    is put back where it stood, and admin dir and tree are renamed back.
+//! 3. Row `active`, operation closed. The rescue ref stays until its commits are safe elsewhere.
+//!
+//! A death after `moving` is finished: every step can be taken again.
+
+use serde::{Deserialize, Serialize};
+use spinney_core::{
+    BranchName, Operation, OperationKind, OperationStatus, Timestamp, Work, Workspace, WorkspaceStatus,
+};
+use spinney_git::Worktree;
+
+use crate::context::Context;
+use crate::journal::{self, Running};
+use crate::notice::{Notice, Observer, Warning};
+use crate::provider::marker::Removal;
+use crate::provider::worktree;
+use crate::{Engine, Error, Result, events, links};
+
+const MOVING: &str = "moving";
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct RestoreData {
+    removal: Removal,
+    /// The branch to put HEAD on, when its own name is taken and a person chose another.
+    rename: Option<BranchName>,
+}
+
+impl Engine {
+    /// Restores a trashed workspace; `rename` puts it on a new branch when its own is taken by now.
+    pub async fn restore(
+        &self,
+        context: &Context,
+        workspace: &Workspace,
+        rename: Option<BranchName>,
+        observer: Observer<'_>,
+    ) -> Result<Workspace> {
+        if workspace.status != WorkspaceStatus::Trashed {
+            let (name, status) = (workspace.name.clone(), workspace.status);
+            return Err(Error::WrongStatus { name, status, needed: "in the trash" });
+        }
+        let refused = |reason: String| Error::NotRestorable { name: workspace.name.clone(), reason };
+        let admin_dir = worktree::trashed_admin_dir(context, &workspace.id);
+        let removal = Removal::load(&admin_dir)
+            .ok_or_else(|| refused(format!("`{}` is gone or can't be read", admin_dir.display())))?;
+        let tree = worktree::trash_place(&self.home, &workspace.path, workspace.id.as_str());
+        if !tree.exists() {
+            return Err(refused(format!("`{}` is gone", tree.display())));
+        }
+        if workspace.path.exists() {
+            return Err(refused(format!("`{}` is taken by now", workspace.path.display())));
+        }
+        let data = RestoreData { removal, rename };
+        self.check_branch(context, workspace, &data).await?;
+
+        let lock = self.begin_operation()?;
+        let kind = OperationKind::Restore;
+        let operation =
+            journal::new_operation(self, &lock, kind, &workspace.repository_id, &workspace.id, MOVING, &data)?;
+        let branch = data.rename.clone().or_else(|| data.removal.branch.clone());
+        let back = Workspace {
+            status: WorkspaceStatus::Creating,
+            branch: branch.unwrap_or_else(|| workspace.branch.clone()),
+            removed_at: None,
+            ..workspace.clone()
+        };
+        let mut db = self.store.write().await?;
+        if let Some(holder) = db.workspace_on_branch(&back.repository_id, &back.branch).await? {
+            drop(db);
+            lock.discard();
+            return Err(branch_taken(&back.branch, &holder));
+        }
+        let ours =
+            db.update_workspace(&back, &[WorkspaceStatus::Trashed]).await? && db.insert_operation(&operation).await?;
+        if !ours {
+            drop(db);
+            lock.discard();
+            return Err(Error::Busy { name: workspace.name.clone() });
+        }
+        for work in works(&data.removal, workspace) {
+            if !db.insert_work(&back.repository_id, &work, &back.id).await? {
+                let what = format!("{work} has another workspace by now, and keeps it");
+                observer(Notice::Warning(Warning::Minor { what }));
+            }
+        }
+        db.commit().await?;
+        let running = Running { lock, operation };
+        self.move_back(context, &back, &data).await?;
+        let workspace = self.settle_restore(context, &running.operation, back).await?;
+        running.lock.discard();
+        Ok(workspace)
+    }
+
+    /// A branch that is checked out elsewhere, or stands elsewhere by now, is a person's choice.
+    async fn check_branch(&self, context: &Context, workspace: &Workspace, data: &RestoreData) -> Result<()> {
+        let refused = |reason: String| Error::NotRestorable { name: workspace.name.clone(), reason };
+        let choice = "`--branch NAME` restores it on a new branch";
+        if let Some(name) = &data.rename {
+            return match context.git.load_branch(name).await? {
+                Some(_) => Err(refused(format!("branch `{name}` exists already; {choice}"))),
+                None => match context.git.branch_conflict(name).await? {
+                    Some(existing) => Err(Error::BranchConflict { branch: name.clone(), existing }),
+                    None => Ok(()),
+                },
+            };
+        }
+        let Some(branch) = &data.removal.branch else { return Ok(()) };
+        let entries = context.git.load_worktrees().await?;
+        if let Some(entry) = entries.iter().find(|entry| entry.branch.as_ref() == Some(branch)) {
+            let reason = format!("which is no workspace in the trash; {choice}");
+            return Err(Error::BranchHeld { branch: branch.clone(), path: entry.path.clone(), reason });
+        }
+        match (context.git.load_branch(branch).await?, &data.removal.tip) {
+            (Some(now), Some(then)) if now != *then => Err(refused(format!(
+                "branch `{branch}` was at {} and is at {} by now; {choice}",
+                then.short(),
+                now.short()
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Puts branch, admin dir and tree back. Idempotent.
+    async fn move_back(&self, context: &Context, workspace: &Workspace, data: &RestoreData) -> Result<()> {
+        let lock = context.git.lock("restore").await?;
+        let wanted = data.rename.as_ref().or(data.removal.branch.as_ref());
+        if let (Some(branch), Some(tip)) = (wanted, &data.removal.tip)
+            && context.git.load_branch(branch).await?.is_none()
+        {
+            context.git.update_ref(&lock, &branch.local_ref(), tip, None).await?;
+        }
+        worktree::bring_back(&lock, context, &self.home, workspace, &data.removal)?;
+        let tree = Worktree::open(&context.git, &workspace.path)?;
+        if let Some(branch) = &data.rename {
+            tree.set_head(&lock, branch).await?;
+        }
+        Removal::clear(tree.admin_dir());
+        crate::provider::marker::Marker::of(workspace).write(tree.admin_dir())
+    }
+
+    async fn settle_restore(
+        &self,
+        context: &Context,
+        operation: &Operation,
+        mut workspace: Workspace,
+    ) -> Result<Workspace> {
+        self.allocate_ports(&workspace.id, &context.config().workspace.ports).await?;
+        workspace.status = WorkspaceStatus::Active;
+        workspace.last_activity_at = Timestamp::now();
+        let mut db = self.store.write().await?;
+        db.update_workspace(&workspace, &[WorkspaceStatus::Creating]).await?;
+        journal::close(&mut db, operation, OperationStatus::Done, None).await?;
+        events::record(&mut db, &workspace, "workspace.restored").await?;
+        db.commit().await?;
+        // Nothing depends on the readable link.
+        let _ = links::make(&self.home, &workspace);
+        Ok(workspace)
+    }
+
+    /// Finishes a restore whose owner died.
+    pub(crate) async fn recover_restore(
+        &self,
+        context: &Context,
+        operation: &Operation,
+        workspace: Workspace,
+    ) -> Result<&'static str> {
+        let data: RestoreData = serde_json::from_value(operation.data.clone())
+            .map_err(|error| Error::Internal { what: format!("operation {} can't be read: {error}", operation.id) })?;
+        self.move_back(context, &workspace, &data).await?;
+        self.settle_restore(context, operation, workspace).await?;
+        Ok("finished")
+    }
+}
+
+fn branch_taken(branch: &BranchName, holder: &Workspace) -> Error {
+    let reason = format!("by workspace {}; `--branch NAME` restores it on a new branch", holder.name);
+    Error::BranchHeld { branch: branch.clone(), path: holder.path.clone(), reason }
+}
+
+/// The works to give back; the first one where the trash says nothing.
+fn works(removal: &Removal, workspace: &Workspace) -> Vec<Work> {
+    if removal.works.is_empty() { vec![workspace.work.clone()] } else { removal.works.clone() }
+}

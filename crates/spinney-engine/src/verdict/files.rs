@@ -1,0 +1,96 @@
+//! Reasons that lie in a workspace's files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use spinney_core::{ReasonCode, Workspace};
+use spinney_git::{StatusOptions, Worktree};
+
+use super::Findings;
+use crate::context::Context;
+use crate::prepare::copy::is_same_as_in_main_checkout;
+
+/// Local cached state at the root: never committed, never counted, never read as truth.
+const STATE_FILE: &str = "STATE.json";
+
+pub(super) async fn judge_files(
+    context: &Context,
+    workspace: &Workspace,
+    worktree: &Worktree,
+    findings: &mut Findings,
+) {
+    let status = match worktree.load_status(&StatusOptions { untracked: true, ignored: true }).await {
+        Ok(status) => status,
+        Err(error) => return findings.unverifiable("what changed", error),
+    };
+    let mut dirty: Vec<PathBuf> = status.changes.into_iter().map(|change| change.path).collect();
+    match worktree.load_hidden_edits().await {
+        Ok(hidden) => dirty.extend(hidden),
+        Err(error) => findings.unverifiable("which edits are hidden from git", error),
+    }
+    dirty.sort();
+    dirty.dedup();
+    findings.count(ReasonCode::Dirty, "file", shown(&dirty));
+
+    let paths = |entries: Vec<spinney_git::Entry>| entries.into_iter().map(|entry| entry.path);
+    let (nested, untracked): (Vec<_>, Vec<_>) =
+        paths(status.untracked).partition(|path| is_repository(&workspace.path.join(path)));
+    let untracked: Vec<_> = untracked.into_iter().filter(|path| path != Path::new(STATE_FILE)).collect();
+    findings.count(ReasonCode::Untracked, "file", shown(&untracked));
+
+    let mut nested = nested;
+    let caches = &context.config().cleanup.caches;
+    let is_cache =
+        |path: &Path| path.components().any(|part| caches.iter().any(|cache| part.as_os_str() == cache.as_str()));
+    let mut precious = Vec::new();
+    for path in paths(status.ignored) {
+        let whole = workspace.path.join(&path);
+        if whole.is_dir() && !whole.is_symlink() {
+            if let Err(error) = find_repositories(&workspace.path, &path, &mut nested) {
+                findings.unverifiable(&format!("what lies in `{}`", path.display()), error);
+            }
+        }
+        let carried_over = || is_same_as_in_main_checkout(context, &workspace.path, &path);
+        if path != Path::new(STATE_FILE) && !is_cache(&path) && !carried_over() {
+            precious.push(path);
+        }
+    }
+    findings.count(ReasonCode::PreciousIgnored, "file", shown(&precious));
+    nested.sort();
+    nested.dedup();
+    let items = shown(&nested);
+    if !items.is_empty() {
+        let detail = if items.len() == 1 { "1 repository".to_owned() } else { format!("{} repositories", items.len()) };
+        findings.add(ReasonCode::NestedRepository, detail, items);
+    }
+    if let Some(operation) = worktree.load_operation_in_progress() {
+        findings.add(ReasonCode::OperationInProgress, operation, Vec::new());
+    }
+    if worktree.admin_dir().join("index.lock").exists() {
+        let detail = "`index.lock` is there: a git command runs in it, or died";
+        findings.add(ReasonCode::OperationInProgress, detail, Vec::new());
+    }
+}
+
+fn shown(paths: &[PathBuf]) -> Vec<String> {
+    paths.iter().map(|path| path.display().to_string()).collect()
+}
+
+fn is_repository(path: &Path) -> bool {
+    path.is_dir() && path.join(".git").symlink_metadata().is_ok()
+}
+
+/// Walks an ignored directory, which `git status` does not enter, for repositories; follows no link.
+fn find_repositories(tree: &Path, directory: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    let whole = tree.join(directory);
+    if is_repository(&whole) {
+        found.push(directory.to_owned());
+    }
+    for entry in fs::read_dir(&whole)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() && entry.file_name() != ".git" {
+            find_repositories(tree, &directory.join(entry.file_name()), found)?;
+        }
+    }
+    Ok(())
+}

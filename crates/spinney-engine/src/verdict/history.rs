@@ -1,0 +1,122 @@
+//! Reasons that lie in a workspace's commits.
+
+use spinney_core::{BranchName, CommitId, Merge, ReasonCode, Workspace};
+use spinney_git::{Head, Worktree};
+
+use super::{Findings, plural};
+use crate::context::Context;
+
+/// Judges the branch that HEAD is on (an agent may have renamed it), or the recorded one where there is no tree.
+pub(super) async fn judge_branch(
+    context: &Context,
+    workspace: &Workspace,
+    worktree: Option<&Worktree>,
+    base: Option<CommitId>,
+    findings: &mut Findings,
+) -> Merge {
+    let mut branch = Some(workspace.branch.clone());
+    let mut detached = None;
+    if let Some(worktree) = worktree {
+        match worktree.load_head().await {
+            Ok(head) => {
+                branch = head.branch().cloned();
+                if let Head::Detached { commit, .. } = head {
+                    detached = Some(commit);
+                }
+            }
+            Err(error) => {
+                findings.unverifiable("where HEAD is", &error);
+                return Merge::Unknown { detail: error.to_string() };
+            }
+        }
+        judge_submodules(context, worktree, findings).await;
+    }
+    if let Some(branch) = &branch {
+        judge_stashes(context, branch, findings).await;
+    }
+    if let Some(commit) = &detached {
+        judge_detached(context, commit, findings).await;
+    }
+    let tip = match (&branch, detached) {
+        (Some(branch), _) => match context.git.load_branch(branch).await {
+            Ok(tip) => tip,
+            Err(error) => {
+                findings.unverifiable("where the branch is", &error);
+                None
+            }
+        },
+        (None, detached) => detached,
+    };
+    let Some(tip) = tip else {
+        return Merge::Unknown { detail: "it has no commit".to_owned() };
+    };
+    judge_tip(context, workspace, &tip, base, findings).await
+}
+
+/// Merged, or pushed, or neither.
+async fn judge_tip(
+    context: &Context,
+    workspace: &Workspace,
+    tip: &CommitId,
+    base: Option<CommitId>,
+    findings: &mut Findings,
+) -> Merge {
+    let merge = match &base {
+        Some(base) => context
+            .git
+            .load_merge(tip, base, &workspace.base_commit)
+            .await
+            .unwrap_or_else(|error| Merge::Unknown { detail: error.to_string() }),
+        None if *tip == workspace.base_commit => Merge::Unstarted,
+        None => Merge::Unknown { detail: "its base branch is gone".to_owned() },
+    };
+    match &merge {
+        Merge::Merged(_) | Merge::Unstarted => return merge,
+        Merge::Unmerged { detail, .. } | Merge::Unknown { detail } => {
+            findings.add(ReasonCode::Unmerged, detail.clone(), Vec::new());
+        }
+    }
+    match context.git.count_unpushed(tip, &workspace.base_commit).await {
+        Ok(unpushed) if unpushed.count == 0 => {}
+        Ok(unpushed) => {
+            let items =
+                unpushed.first.iter().map(|(commit, subject)| format!("{} {subject}", commit.short())).collect();
+            let count = usize::try_from(unpushed.count).unwrap_or(usize::MAX);
+            findings.add(ReasonCode::Unpushed, plural(count, "commit"), items);
+        }
+        Err(error) => findings.unverifiable("what is pushed", error),
+    }
+    merge
+}
+
+async fn judge_stashes(context: &Context, branch: &BranchName, findings: &mut Findings) {
+    match context.git.load_stashes().await {
+        Ok(stashes) => {
+            let own = stashes.into_iter().filter(|stash| stash.branch.as_deref() == Some(branch.as_str()));
+            let items: Vec<String> = own.map(|stash| stash.message).collect();
+            if !items.is_empty() {
+                let detail = if items.len() == 1 { "1 entry".to_owned() } else { format!("{} entries", items.len()) };
+                findings.add(ReasonCode::Stash, detail, items);
+            }
+        }
+        Err(error) => findings.unverifiable("what is stashed", error),
+    }
+}
+
+async fn judge_detached(context: &Context, commit: &CommitId, findings: &mut Findings) {
+    match context.git.count_unreferenced(commit).await {
+        Ok(0) => {}
+        Ok(count) => {
+            let detail = format!("{} on no branch", plural(usize::try_from(count).unwrap_or(usize::MAX), "commit"));
+            findings.add(ReasonCode::DetachedCommits, detail, vec![commit.short().to_owned()]);
+        }
+        Err(error) => findings.unverifiable("whether its commits are on a branch", error),
+    }
+}
+
+async fn judge_submodules(context: &Context, worktree: &Worktree, findings: &mut Findings) {
+    match context.git.load_unpushed_submodules(worktree).await {
+        Ok(names) => findings.count(ReasonCode::SubmoduleUnpushed, "submodule", names),
+        Err(error) => findings.unverifiable("what its submodules hold", error),
+    }
+}

@@ -1,0 +1,157 @@
+//! "May this workspace go?": every reason against it, at once. Every remover asks this one function.
+//!
+//! What can't be inspected is a reason in itself: unknown is never clean.
+
+mod files;
+mod history;
+
+use spinney_core::{CommitId, Merge, Reason, ReasonCode, Remover, Verdict, Workspace};
+use spinney_git::Worktree;
+
+use crate::context::{Context, tree_root};
+use crate::provider::worktree::{Tree, lock_reason, open};
+use crate::{Engine, Result, disk, processes};
+
+/// How many files, commits or processes a reason names.
+const NAMED: usize = 5;
+
+/// Collects reasons for one remover.
+pub(crate) struct Findings {
+    remover: Remover,
+    reasons: Vec<Reason>,
+}
+
+impl Findings {
+    pub fn add(&mut self, code: ReasonCode, detail: impl Into<String>, items: Vec<String>) {
+        let (blocks, overridable) = (code.blocks(self.remover), code.overridable());
+        self.reasons.push(Reason { code, detail: detail.into(), items, blocks, overridable });
+    }
+
+    /// Adds a reason that counts something and names the first few.
+    pub fn count(&mut self, code: ReasonCode, noun: &str, mut items: Vec<String>) {
+        if items.is_empty() {
+            return;
+        }
+        let detail = plural(items.len(), noun);
+        items.truncate(NAMED);
+        self.add(code, detail, items);
+    }
+
+    /// Adds what could not be answered.
+    pub fn unverifiable(&mut self, question: &str, error: impl std::fmt::Display) {
+        self.add(ReasonCode::Unverifiable, format!("{question}: {error}"), Vec::new());
+    }
+}
+
+/// `1 file`, `3 files`.
+#[must_use]
+pub fn plural(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+impl Engine {
+    /// Judges a workspace for a remover. Never fetches; never fails for what it can't see, but says so.
+    pub async fn judge(&self, context: &Context, workspace: &Workspace, remover: Remover) -> Result<Verdict> {
+        let mut findings = Findings { remover, reasons: Vec::new() };
+        let base = self.base_tip(context, workspace).await;
+        let merge = match open(context, &workspace.path) {
+            Tree::Whole(worktree) => self.judge_tree(context, workspace, &worktree, base, &mut findings).await,
+            Tree::Missing => history::judge_branch(context, workspace, None, base, &mut findings).await,
+            Tree::RootMissing => {
+                let root = tree_root(&workspace.path).display();
+                let detail = format!("`{root}` is not there or not marked: is its disk mounted?");
+                findings.add(ReasonCode::Unverifiable, detail, Vec::new());
+                Merge::Unknown { detail: "its files are out of reach".to_owned() }
+            }
+            Tree::Damaged(error) => {
+                let code = match error {
+                    spinney_git::Error::MainCheckout { .. } => ReasonCode::MainCheckout,
+                    _ => ReasonCode::Unverifiable,
+                };
+                findings.add(code, error.to_string(), Vec::new());
+                Merge::Unknown { detail: "its files can't be inspected".to_owned() }
+            }
+        };
+        self.judge_row(context, workspace, &mut findings).await?;
+        self.judge_hold(workspace, &mut findings);
+        findings.reasons.sort_by_key(|reason| reason.code);
+        Ok(Verdict { reasons: findings.reasons, merge })
+    }
+
+    /// Only what no consent overrides: all that a forced removal must know.
+    pub(crate) fn judge_forced(&self, context: &Context, workspace: &Workspace) -> Verdict {
+        let mut findings = Findings { remover: Remover::Person, reasons: Vec::new() };
+        if let Tree::Damaged(error @ spinney_git::Error::MainCheckout { .. }) = open(context, &workspace.path) {
+            findings.add(ReasonCode::MainCheckout, error.to_string(), Vec::new());
+        }
+        self.judge_hold(workspace, &mut findings);
+        let merge = Merge::Unknown { detail: "not asked".to_owned() };
+        Verdict { reasons: findings.reasons, merge }
+    }
+
+    async fn judge_tree(
+        &self,
+        context: &Context,
+        workspace: &Workspace,
+        worktree: &Worktree,
+        base: Option<CommitId>,
+        findings: &mut Findings,
+    ) -> Merge {
+        files::judge_files(context, workspace, worktree, findings).await;
+        let locked = worktree.admin_dir().join("locked");
+        if let Ok(reason) = std::fs::read_to_string(locked)
+            && reason.trim() != lock_reason(&workspace.id)
+        {
+            let reason = if reason.trim().is_empty() { "locked in git" } else { reason.trim() };
+            findings.add(ReasonCode::Locked, reason, Vec::new());
+        }
+        history::judge_branch(context, workspace, Some(worktree), base, findings).await
+    }
+
+    /// Reasons that the store knows.
+    async fn judge_row(&self, context: &Context, workspace: &Workspace, findings: &mut Findings) -> Result<()> {
+        let works = self.store.read().await?.works_of(&workspace.id).await?;
+        if works.len() > 1 {
+            let items = works.iter().map(ToString::to_string).collect();
+            findings.add(ReasonCode::Shared, plural(works.len(), "piece").replace("pieces", "pieces of work"), items);
+        }
+        if workspace.pinned {
+            findings.add(ReasonCode::Pinned, "pinned by a person", Vec::new());
+        }
+        if let Some(place) = &workspace.adopted_from {
+            findings.add(ReasonCode::Adopted, "made by somebody else", vec![place.display().to_string()]);
+        }
+        if context.config().cleanup.persistent_platforms.contains(&workspace.platform) {
+            findings.add(ReasonCode::Persistent, format!("{} is lasting", workspace.platform), Vec::new());
+        }
+        Ok(())
+    }
+
+    /// What holds the directory itself: processes and mounts inside.
+    fn judge_hold(&self, workspace: &Workspace, findings: &mut Findings) {
+        match disk::mounts_inside(&workspace.path) {
+            Ok(mounts) => {
+                let items = mounts.iter().map(|mount| mount.display().to_string()).collect();
+                findings.count(ReasonCode::MountInside, "mount", items);
+            }
+            Err(error) => findings.unverifiable("which file systems are mounted inside", error),
+        }
+        let inside = processes::processes_inside(&workspace.path);
+        let items = inside.iter().map(|process| format!("{} (pid {})", process.command, process.pid)).collect();
+        findings.count(ReasonCode::InUse, "process", items);
+        for reason in &mut findings.reasons {
+            reason.detail = reason.detail.replace("processs", "processes");
+        }
+    }
+
+    /// The tip of a workspace's base branch, as far as it is known here.
+    pub(crate) async fn base_tip(&self, context: &Context, workspace: &Workspace) -> Option<CommitId> {
+        let base = workspace.base_branch.as_ref()?;
+        if let Ok(Some(remote)) = self.remote(context).await
+            && let Ok(Some(tip)) = context.git.load_remote_branch(&remote.name, base).await
+        {
+            return Some(tip);
+        }
+        context.git.load_branch(base).await.ok().flatten()
+    }
+}

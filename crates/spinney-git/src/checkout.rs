@@ -1,0 +1,30 @@
+//! Filling a worktree that was added without its files.
+
+use crate::Result;
+use crate::command::Command;
+use crate::worktree::Worktree;
+
+impl Worktree {
+    /// Writes index and files of HEAD. Needs no lock: only this worktree changes.
+    pub async fn checkout(&self, lfs: bool) -> Result<()> {
+        let command = with_lfs(self.command(), lfs).network();
+        command.args(["reset", "--hard", "--quiet", "--no-recurse-submodules"]).run().await.map(drop)
+    }
+
+    /// Brings the contents that the LFS pointers stand for.
+    pub async fn pull_lfs(&self) -> Result<()> {
+        self.command().network().args(["lfs", "pull"]).run().await.map(drop)
+    }
+}
+
+/// Leaves LFS pointers as they are, unless their contents are wanted.
+pub(crate) fn with_lfs(command: Command, lfs: bool) -> Command {
+    if lfs {
+        return command;
+    }
+    command
+        .config("filter.lfs.smudge", "")
+        .config("filter.lfs.process", "")
+        .config("filter.lfs.required", "false")
+        .env("GIT_LFS_SKIP_SMUDGE", "1")
+}

@@ -1,0 +1,307 @@
+//! One git process: how it is built, run, bounded and ended.
+//!
+//! Invariants: the environment is cleared and set anew; stdin is empty unless bytes are given; the process leads its
+//! own group, and the whole group is killed when the time is up or the caller goes away; a process that holds a
+//! repository's lock inherits its descriptor, so that the lock outlives us for as long as the process does.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use command_fds::CommandFdExt;
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::Child;
+use tokio::time::{Instant, sleep_until};
+
+use crate::classify::classify;
+use crate::credential::Credential;
+use crate::git::Git;
+use crate::lock::RepositoryLock;
+use crate::{Error, Result, environment, redact_url};
+
+/// More than any list of files we read; a repository can't make us swallow all memory.
+const MAX_STDOUT: usize = 1 << 30;
+/// Enough for every message we classify; of more, the end is kept.
+const MAX_STDERR: usize = 64 << 10;
+/// How long a pipe may stay open after git itself ended: something it started in the background holds it.
+const PIPE_GRACE: Duration = Duration::from_secs(2);
+
+/// A git process to be.
+#[derive(Debug)]
+#[must_use]
+pub struct Command {
+    git: Git,
+    directory: PathBuf,
+    arguments: Vec<OsString>,
+    environment: Vec<(OsString, OsString)>,
+    config: Vec<(String, String)>,
+    stdin: Option<Vec<u8>>,
+    timeout: Duration,
+    accepted: Vec<i32>,
+    held: Option<std::os::fd::OwnedFd>,
+}
+
+/// What a process that ended well left.
+#[derive(Debug, Clone)]
+pub struct Output {
+    pub status: i32,
+    pub stdout: Vec<u8>,
+    pub stderr: String,
+}
+
+impl Output {
+    /// Stdout as text without the line end; bytes that are no UTF-8 are replaced.
+    #[must_use]
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).trim_end_matches(['\n', '\r']).to_owned()
+    }
+}
+
+impl Command {
+    pub(crate) fn new(git: &Git, directory: &Path) -> Self {
+        Self {
+            git: git.clone(),
+            directory: directory.to_owned(),
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            config: Vec::new(),
+            stdin: None,
+            timeout: git.options().command_timeout,
+            accepted: vec![0],
+            held: None,
+        }
+    }
+
+    pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
+        self.arguments.push(argument.as_ref().to_owned());
+        self
+    }
+
+    pub fn args<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
+        self.arguments.extend(arguments.into_iter().map(|argument| argument.as_ref().to_owned()));
+        self
+    }
+
+    pub fn env(mut self, key: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+        self.environment.push((key.as_ref().to_owned(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// Sets configuration for this process only, through the environment: it may be secret.
+    pub fn config(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.config.push((key.into(), value.into()));
+        self
+    }
+
+    /// Sends a credential to the URL's origin, where it may be sent at all.
+    pub fn credential(self, url: &str, credential: Option<&Credential>) -> Self {
+        match credential.and_then(|credential| credential.config(url)) {
+            Some((key, value)) => self.config(key, value),
+            None => self,
+        }
+    }
+
+    pub fn stdin_bytes(mut self, bytes: Vec<u8>) -> Self {
+        self.stdin = Some(bytes);
+        self
+    }
+
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Gives the process the time that a network needs.
+    pub fn network(self) -> Self {
+        let timeout = self.git.options().network_timeout;
+        self.timeout(timeout)
+    }
+
+    /// Lets the process hold the repository's lock for as long as it runs, even without us.
+    pub fn holding(mut self, lock: &RepositoryLock) -> Self {
+        self.held = lock.descriptor();
+        self
+    }
+
+    /// Names the exit statuses that are no errors.
+    pub fn accept(mut self, statuses: &[i32]) -> Self {
+        self.accepted = statuses.to_vec();
+        self
+    }
+
+    /// Runs the process to its end.
+    pub async fn run(mut self) -> Result<Output> {
+        let shown = self.shown();
+        let started = Instant::now();
+        let timeout = self.timeout;
+        let child = self.spawn(&shown)?;
+        let stdin = self.stdin.take();
+        let running = Running { group: child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)) };
+        let collected = tokio::time::timeout(timeout, collect(child, stdin, &shown)).await;
+        let output = match collected {
+            Ok(output) => output,
+            Err(_) => {
+                drop(running);
+                return Err(Error::Timeout { command: shown, after: timeout });
+            }
+        };
+        running.ended();
+        let output = output?;
+        tracing::trace!(command = %shown, status = output.status, elapsed = ?started.elapsed(), "git ended");
+        if self.accepted.contains(&output.status) {
+            Ok(output)
+        } else {
+            Err(classify(&shown, &self.directory, output.status, &output.stderr))
+        }
+    }
+
+    /// Runs the process and gives its stdout as trimmed text.
+    pub async fn text(self) -> Result<String> {
+        Ok(self.run().await?.text())
+    }
+
+    fn spawn(&mut self, shown: &str) -> Result<Child> {
+        let options = self.git.options();
+        #[expect(clippy::disallowed_methods, reason = "this is the one place where git is run")]
+        let mut command = tokio::process::Command::new(&options.program);
+        command
+            .args(environment::flags())
+            .args(&self.arguments)
+            .current_dir(&self.directory)
+            .env_clear()
+            .envs(self.git.environment().iter().map(|(key, value)| (key, value)))
+            .envs(self.environment.iter().map(|(key, value)| (key, value)))
+            .env("PWD", &self.directory)
+            .env("GIT_CONFIG_COUNT", self.config.len().to_string())
+            .stdin(if self.stdin.is_some() { Stdio::piped() } else { Stdio::null() })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(true);
+        for (index, (key, value)) in self.config.iter().enumerate() {
+            command.env(format!("GIT_CONFIG_KEY_{index}"), key).env(format!("GIT_CONFIG_VALUE_{index}"), value);
+        }
+        if let Some(descriptor) = self.held.take() {
+            command.preserved_fds(vec![descriptor]);
+        }
+        command.spawn().map_err(|source| match source.kind() {
+            std::io::ErrorKind::NotFound if self.directory.is_dir() => {
+                Error::GitMissing { program: options.program.clone() }
+            }
+            std::io::ErrorKind::NotFound => Error::io("enter", &self.directory, source),
+            std::io::ErrorKind::ArgumentListTooLong => {
+                Error::Unexpected { command: shown.to_owned(), detail: "too many arguments".to_owned() }
+            }
+            _ => Error::io("run", &options.program, source),
+        })
+    }
+
+    /// The command as messages show it: without our flags, without secrets, on one line.
+    fn shown(&self) -> String {
+        let mut shown = String::from("git");
+        let mut arguments = self.arguments.iter();
+        while let Some(argument) = arguments.next() {
+            if argument == "-c" {
+                arguments.next();
+                continue;
+            }
+            let text = redact_url(&argument.to_string_lossy()).replace(char::is_control, "?");
+            shown.push(' ');
+            shown.push_str(&text);
+            if shown.len() > 300 {
+                shown.truncate(shown.floor_char_boundary(300));
+                shown.push('…');
+                break;
+            }
+        }
+        shown
+    }
+}
+
+/// Ends the whole group of a process, unless it ended by itself.
+struct Running {
+    group: Option<Pid>,
+}
+
+impl Running {
+    fn ended(mut self) {
+        self.group = None;
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(group) = self.group {
+            // It may be gone already; there is nobody to tell.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+}
+
+/// Feeds a process, reads what it writes, and waits for its end.
+async fn collect(mut child: Child, stdin: Option<Vec<u8>>, shown: &str) -> Result<Output> {
+    let mut input = child.stdin.take();
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let status = {
+        let feed = async move {
+            if let (Some(pipe), Some(bytes)) = (input.as_mut(), stdin) {
+                // A process that ends without reading all of it tells why by its status.
+                let _ = pipe.write_all(&bytes).await;
+            }
+            drop(input);
+        };
+        let pipes = async {
+            tokio::join!(
+                feed,
+                read(stdout, &mut out, Keep::AllUpTo(MAX_STDOUT)),
+                read(stderr, &mut err, Keep::Last(MAX_STDERR))
+            )
+        };
+        tokio::pin!(pipes);
+        let (mut status, mut drained, mut grace) = (None, false, Instant::now());
+        while status.is_none() || !drained {
+            tokio::select! {
+                _ = &mut pipes, if !drained => drained = true,
+                ended = child.wait(), if status.is_none() => {
+                    status = Some(ended);
+                    grace = Instant::now() + PIPE_GRACE;
+                }
+                () = sleep_until(grace), if status.is_some() && !drained => drained = true,
+            }
+        }
+        status
+    };
+    if out.len() > MAX_STDOUT {
+        return Err(Error::OutputTooLarge { command: shown.to_owned(), limit: MAX_STDOUT });
+    }
+    let status = match status {
+        Some(Ok(status)) => status,
+        Some(Err(source)) => return Err(Error::io("wait for", Path::new("git"), source)),
+        None => return Err(Error::Unexpected { command: shown.to_owned(), detail: "no exit status".to_owned() }),
+    };
+    let code =
+        status.code().or_else(|| std::os::unix::process::ExitStatusExt::signal(&status).map(|signal| 128 + signal));
+    let stderr = redact_url(&String::from_utf8_lossy(&err));
+    Ok(Output { status: code.unwrap_or(-1), stdout: out, stderr })
+}
+
+enum Keep {
+    AllUpTo(usize),
+    Last(usize),
+}
+
+async fn read(pipe: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>, keep: Keep) {
+    let Some(mut pipe) = pipe else { return };
+    // A pipe that breaks ends like one that is closed: the exit status tells the rest.
+    while let Ok(1..) = pipe.read_buf(into).await {
+        match keep {
+            Keep::AllUpTo(limit) if into.len() > limit => return,
+            Keep::Last(limit) if into.len() > 2 * limit => drop(into.drain(..into.len() - limit)),
+            _ => {}
+        }
+        into.reserve(8 << 10);
+    }
+}

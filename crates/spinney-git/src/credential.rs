@@ -1,0 +1,121 @@
+//! A user name and secret for one remote, handed to git in the environment.
+//!
+//! It is never an argument (any user can read those), never in a configuration file, and never in a message. It goes
+//! only to the origin of the URL it was given for, and only encrypted or to this machine itself.
+
+use std::fmt;
+
+use crate::redact::embedded;
+
+/// A text that debug output hides.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    #[must_use]
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(***)")
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Credential {
+    pub username: String,
+    pub secret: Secret,
+}
+
+impl Credential {
+    #[must_use]
+    pub fn new(username: impl Into<String>, secret: impl Into<String>) -> Self {
+        Self { username: username.into(), secret: Secret::new(secret) }
+    }
+
+    /// A token, as forges take it over HTTP.
+    #[must_use]
+    pub fn token(secret: impl Into<String>) -> Self {
+        Self::new("x-access-token", secret)
+    }
+
+    /// The credential that a URL itself carries.
+    pub(crate) fn embedded(url: &str) -> Option<Self> {
+        let (username, secret) = embedded(url)?;
+        url.starts_with("http").then(|| Self::new(username, secret))
+    }
+
+    /// The configuration entry that sends this credential to the URL's origin; none where it may not be sent.
+    pub(crate) fn config(&self, url: &str) -> Option<(String, String)> {
+        let origin = origin(url)?;
+        let basic = base64(format!("{}:{}", self.username, self.secret.expose()).as_bytes());
+        Some((format!("http.{origin}.extraHeader"), format!("Authorization: Basic {basic}")))
+    }
+}
+
+/// Scheme, host and port of a URL that a secret may travel to.
+fn origin(url: &str) -> Option<String> {
+    let (scheme, rest) = url.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let host = authority.rsplit('@').next()?;
+    let name = host.split(':').next().unwrap_or_default();
+    let local = matches!(name, "localhost" | "127.0.0.1") || host.starts_with("[::1]");
+    match scheme {
+        _ if host.is_empty() || host.contains(char::is_control) => None,
+        "https" => Some(format!("https://{host}/")),
+        "http" if local => Some(format!("http://{host}/")),
+        _ => None,
+    }
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let group = chunk.iter().fold(0u32, |group, byte| group << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
+        for digit in 0..4 {
+            let index = (group >> (18 - 6 * digit)) & 63;
+            text.push(if digit > chunk.len() { '=' } else { char::from(DIGITS[index as usize]) });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_agrees_with_its_definition() {
+        for (plain, coded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {
+            assert_eq!(base64(plain.as_bytes()), coded);
+        }
+    }
+
+    #[test]
+    fn it_goes_to_its_own_origin_and_only_encrypted() {
+        let credential = Credential::new("me", "s3cret");
+        let (key, value) = credential.config("https://x@host:8443/acme/app.git").unwrap();
+        assert_eq!(key, "http.https://host:8443/.extraHeader");
+        assert_eq!(value, "Authorization: Basic bWU6czNjcmV0");
+        assert!(credential.config("http://127.0.0.1:80/a").is_some());
+        for url in
+            ["http://host/a", "http://localhost.evil/a", "ssh://git@host/a", "git@host:a", "/srv/a", "https:///a"]
+        {
+            assert!(credential.config(url).is_none(), "{url}");
+        }
+    }
+
+    #[test]
+    fn debug_output_hides_it() {
+        assert!(!format!("{:?}", Credential::new("me", "s3cret")).contains("s3cret"));
+    }
+}

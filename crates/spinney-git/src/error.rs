@@ -1,0 +1,142 @@
+//! What can go wrong with git, told apart. `classify` decides which of these a failed process is.
+//!
+//! No message and no field carries a credential: commands and output are redacted before they get here.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use spinney_core::BranchName;
+
+use crate::lock::Holder;
+
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    #[error("`{}` can't be run: git is not installed, or not on the path", .program.display())]
+    GitMissing { program: PathBuf },
+    #[error("git {found} is too old: at least {needed} is needed")]
+    GitTooOld { found: String, needed: String },
+    #[error("`{}` is not in a git repository", .path.display())]
+    NotARepository { path: PathBuf },
+    /// Git refuses a directory that belongs to somebody else.
+    #[error("`{}` belongs to another user, so git refuses it", .path.display())]
+    UnsafeOwnership { path: PathBuf },
+
+    #[error("a branch named `{branch}` exists already")]
+    BranchExists { branch: String },
+    #[error("the branch `{branch}` is checked out at `{}`", .path.display())]
+    BranchInUse { branch: String, path: PathBuf },
+    #[error("`{}` exists already", .path.display())]
+    PathExists { path: PathBuf },
+    /// The path is that of a worktree whose directory is missing.
+    #[error("`{}` is registered as a worktree, but missing", .path.display())]
+    PathRegistered { path: PathBuf },
+    /// A ref with this name can't exist beside the other one.
+    #[error("the ref `{name}` can't exist beside `{existing}`")]
+    RefConflict { name: String, existing: String },
+    /// A ref was not at the value it had to be at.
+    #[error("the ref `{name}` was changed by somebody else")]
+    RefMoved { name: String },
+    #[error("there is no commit `{name}`")]
+    MissingRef { name: String },
+
+    /// Another git process was in the way for a moment.
+    #[error("another git process holds `{what}`")]
+    LockContention { what: String },
+    #[error("waited {}s for the lock of this repository{}", .waited.as_secs(), held_by(.holder.as_ref()))]
+    LockTimeout { holder: Option<Holder>, waited: Duration },
+
+    #[error("the remote has no `{name}`")]
+    MissingRemoteRef { name: String },
+    #[error("the remote repository was not found: {detail}")]
+    RemoteNotFound { detail: String },
+    #[error("the remote can't be reached: {detail}")]
+    Network { detail: String },
+    #[error("the remote refused the credentials, or there are none: {detail}")]
+    Auth { detail: String },
+
+    #[error("no space is left on the disk: {detail}")]
+    NoSpace { detail: String },
+    #[error("permission denied: {detail}")]
+    PermissionDenied { detail: String },
+    #[error("`{command}` did not end within {}", seconds(*.after))]
+    Timeout { command: String, after: Duration },
+
+    #[error("there is no directory `{}`", .path.display())]
+    WorktreeMissing { path: PathBuf },
+    #[error("the worktree `{}` is damaged: {reason}", .path.display())]
+    DamagedWorktree { path: PathBuf, reason: String },
+    #[error("`{}` is not a worktree of this repository", .path.display())]
+    ForeignWorktree { path: PathBuf },
+    #[error("`{}` is the main checkout", .path.display())]
+    MainCheckout { path: PathBuf },
+    #[error("a submodule could not be checked out: {detail}")]
+    Submodule { detail: String },
+    #[error("git-lfs is not installed")]
+    LfsMissing,
+
+    /// A name that git could take for something else.
+    #[error("`{}` can't be used as {what}", spinney_core::names::for_message(.name))]
+    Refused { what: &'static str, name: String },
+    #[error("`{command}` wrote more than {limit} bytes")]
+    OutputTooLarge { command: String, limit: usize },
+    #[error("`{command}` answered with something unexpected: {detail}")]
+    Unexpected { command: String, detail: String },
+    #[error("`{command}` failed with status {status}: {}", last_line(.stderr))]
+    Failed { command: String, status: i32, stderr: String },
+    #[error("can't {action} `{}`", .path.display())]
+    Io { action: &'static str, path: PathBuf, source: io::Error },
+}
+
+impl Error {
+    /// Whether the same call may well succeed in a moment.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        matches!(self, Self::LockContention { .. })
+    }
+
+    /// Whether the remote could not be used, for whatever reason; what is known locally still stands.
+    #[must_use]
+    pub fn is_remote(&self) -> bool {
+        matches!(self, Self::Network { .. } | Self::Auth { .. } | Self::RemoteNotFound { .. })
+    }
+
+    /// Wraps an error of the file system, telling a full disk and a refused access apart.
+    pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
+        let detail = || format!("can't {action} `{}`", path.display());
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::NoSpace { detail: detail() },
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                Self::PermissionDenied { detail: detail() }
+            }
+            _ => Self::Io { action, path: path.to_owned(), source },
+        }
+    }
+
+    /// The branch in the way, where one is.
+    #[must_use]
+    pub fn branch(&self) -> Option<BranchName> {
+        match self {
+            Self::BranchExists { branch } | Self::BranchInUse { branch, .. } => branch.parse().ok(),
+            _ => None,
+        }
+    }
+}
+
+fn seconds(duration: Duration) -> String {
+    if duration.as_secs() == 0 { format!("{}ms", duration.as_millis()) } else { format!("{}s", duration.as_secs()) }
+}
+
+fn held_by(holder: Option<&Holder>) -> String {
+    holder.map(|holder| format!(", held by {holder}")).unwrap_or_default()
+}
+
+/// The line that says most: the last `fatal:` or `error:`, else the last one.
+pub(crate) fn last_line(stderr: &str) -> &str {
+    let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines()
+        .rfind(|line| line.starts_with("fatal:") || line.starts_with("error:"))
+        .or_else(|| lines().next_back())
+        .unwrap_or("no message")
+}

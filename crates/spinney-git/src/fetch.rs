@@ -1,0 +1,270 @@
+//! Fetching: one at a time for a remote, however many ask, and only what is wanted and not here yet.
+//!
+//! 1. What was recorded is young enough: answer with it.
+//! 2. Wait for the remote's fetch lock; look at the record again, for another may have asked while we waited.
+//! 3. Ask the remote once for its default branch and the wanted refs.
+//! 4. Fetch those that differ from what is here, by explicit refspecs.
+//! 5. Record the answer with the time at which it was asked for.
+//!
+//! The repository's lock is not taken: remote-tracking refs are nobody's work, and a network is slow. Where a fetch
+//! meets somebody who is making a worktree, it is tried again.
+
+use std::time::Duration;
+
+use spinney_core::{BranchName, CommitId, Timestamp, names};
+
+use crate::credential::Credential;
+use crate::file_lock::FileLock;
+use crate::network::{self, Listing};
+use crate::record::{Record, RefRecord, RemoteRecord, is_fresh};
+use crate::remote::require_remote;
+use crate::repository::Repository;
+use crate::retry::Retry;
+use crate::{Error, Result};
+
+const ALL_BRANCHES: &str = "refs/heads/*";
+/// How often a remote that changes between the question and the fetch is asked anew.
+const ROUNDS: u32 = 3;
+
+/// What must be known of a remote.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wanted {
+    pub default_branch: bool,
+    pub branches: Vec<BranchName>,
+    /// Numbers of pull requests; their heads come to `refs/spinney/pull/<number>`.
+    pub pulls: Vec<u64>,
+}
+
+impl Wanted {
+    /// Full names at the remote.
+    pub(crate) fn refs(&self) -> impl Iterator<Item = String> {
+        let pulls = self.pulls.iter().map(|number| format!("refs/pull/{number}/head"));
+        self.branches.iter().map(BranchName::local_ref).chain(pulls)
+    }
+}
+
+/// What is known of a remote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Known {
+    pub default_branch: Option<BranchName>,
+    /// When the oldest part of what was wanted was asked for.
+    pub at: Timestamp,
+    /// Full names that the remote does not have.
+    pub missing: Vec<String>,
+    /// Whether the network was used for this answer.
+    pub fetched: bool,
+}
+
+impl Repository {
+    /// Makes sure that what is wanted of a remote is here and was asked for within `max_age`.
+    pub async fn fetch(
+        &self,
+        remote: &str,
+        wanted: &Wanted,
+        max_age: Duration,
+        credential: Option<&Credential>,
+    ) -> Result<Known> {
+        let started = Timestamp::now();
+        require_remote(remote)?;
+        if let Some(known) = self.load_fresh(remote, wanted, max_age, started).await? {
+            return Ok(known);
+        }
+        let _lock = self.fetch_lock(remote).await?;
+        if let Some(known) = self.load_fresh(remote, wanted, max_age, started).await? {
+            return Ok(known);
+        }
+        let url = self.credential_url(remote, credential).await?;
+        let mut patterns: Vec<String> = wanted.refs().collect();
+        patterns.sort();
+        patterns.dedup();
+        let mut round = 1;
+        let (at, listing) = loop {
+            let at = Timestamp::now();
+            let listing = network::list(self.command().credential(&url, credential), remote, &patterns).await?;
+            match self.fetch_listed(remote, wanted, &listing, &url, credential).await {
+                Err(Error::MissingRemoteRef { .. }) if round < ROUNDS => round += 1,
+                result => break result.map(|()| (at, listing))?,
+            }
+        };
+        let asked = RemoteRecord {
+            default_branch: listing.default_branch.clone(),
+            head_at: Some(at.as_millisecond()),
+            all_at: None,
+            refs: patterns
+                .into_iter()
+                .chain(listing.default_branch.iter().filter(|_| wanted.default_branch).map(BranchName::local_ref))
+                .map(|name| {
+                    (name.clone(), RefRecord { at: at.as_millisecond(), commit: listing.refs.get(&name).cloned() })
+                })
+                .collect(),
+        };
+        let record = self.save_record(remote, asked).await?;
+        let known = record.known(wanted).ok_or_else(|| unexpected("the answer lacks what was asked for"))?;
+        Ok(Known { fetched: true, ..known })
+    }
+
+    /// What was recorded last, however old. Never uses the network.
+    #[must_use]
+    pub fn load_known(&self, remote: &str, wanted: &Wanted) -> Option<Known> {
+        Record::load(&self.record_path()).remotes.get(remote)?.known(wanted)
+    }
+
+    /// Fetches all branches of a remote and forgets those that it no longer has.
+    pub async fn sync(&self, remote: &str, credential: Option<&Credential>) -> Result<Known> {
+        let started = Timestamp::now();
+        require_remote(remote)?;
+        let _lock = self.fetch_lock(remote).await?;
+        let everything = Wanted { default_branch: true, ..Wanted::default() };
+        let recorded = Record::load(&self.record_path()).remotes.remove(remote);
+        if let Some(record) = recorded
+            && record.all_at.is_some_and(|at| at >= started.as_millisecond())
+            && let Some(known) = record.known(&everything)
+        {
+            return Ok(known);
+        }
+        let url = self.credential_url(remote, credential).await?;
+        let at = Timestamp::now();
+        let listing =
+            network::list(self.command().credential(&url, credential), remote, &[ALL_BRANCHES.to_owned()]).await?;
+        self.fetch_all(remote, &url, credential).await?;
+        let branches = listing.refs.iter().filter(|(name, _)| name.starts_with("refs/heads/"));
+        let refs = branches
+            .map(|(name, commit)| (name.clone(), RefRecord { at: at.as_millisecond(), commit: Some(commit.clone()) }))
+            .collect();
+        let head_at = Some(at.as_millisecond());
+        let asked = RemoteRecord { default_branch: listing.default_branch, head_at, all_at: head_at, refs };
+        let record = self.save_record(remote, asked).await?;
+        let known = record.known(&everything).ok_or_else(|| unexpected("the answer lacks what was asked for"))?;
+        Ok(Known { fetched: true, ..known })
+    }
+
+    /// Brings the listed refs that are wanted and differ from what is here.
+    async fn fetch_listed(
+        &self,
+        remote: &str,
+        wanted: &Wanted,
+        listing: &Listing,
+        url: &str,
+        credential: Option<&Credential>,
+    ) -> Result<()> {
+        let default = listing.default_branch.iter().filter(|_| wanted.default_branch).map(BranchName::local_ref);
+        let mut pairs: Vec<(String, String, &CommitId)> = wanted
+            .refs()
+            .chain(default)
+            .filter_map(|name| Some((name.clone(), local_name(remote, &name)?, listing.refs.get(&name)?)))
+            .collect();
+        pairs.sort();
+        pairs.dedup();
+        let names: Vec<&str> = pairs.iter().map(|(_, local, _)| local.as_str()).collect();
+        let here = self.load_refs(&names).await?;
+        let differ =
+            |local: &str, commit: &CommitId| !here.iter().any(|own| own.name == local && own.commit == *commit);
+        let refspecs: Vec<String> = pairs
+            .iter()
+            .filter(|(_, local, commit)| differ(local, commit))
+            .map(|(name, local, _)| format!("+{name}:{local}"))
+            .collect();
+        if refspecs.is_empty() {
+            return Ok(());
+        }
+        let arguments: Vec<&str> =
+            ["--no-tags", "--no-prune", "--", remote].into_iter().chain(refspecs.iter().map(String::as_str)).collect();
+        match self.run_fetch(remote, &arguments, url, credential).await {
+            // A branch that the remote no longer has stands where a directory must be, or the reverse.
+            Err(Error::RefConflict { .. }) => {
+                self.fetch_all(remote, url, credential).await?;
+                self.run_fetch(remote, &arguments, url, credential).await
+            }
+            result => result,
+        }
+    }
+
+    async fn fetch_all(&self, remote: &str, url: &str, credential: Option<&Credential>) -> Result<()> {
+        let refspec = format!("+refs/heads/*:refs/remotes/{remote}/*");
+        // In a person's repository tags are theirs to fetch; in a clone of ours nobody else does.
+        let tags = if self.is_bare() { "--no-prune-tags" } else { "--no-tags" };
+        self.run_fetch(remote, &["--prune", tags, "--", remote, &refspec], url, credential).await
+    }
+
+    async fn run_fetch(
+        &self,
+        remote: &str,
+        arguments: &[&str],
+        url: &str,
+        credential: Option<&Credential>,
+    ) -> Result<()> {
+        let mut retry = Retry::default();
+        loop {
+            let command = network::fetch(self.command().credential(url, credential), remote);
+            let fetched = command.args(arguments).run().await;
+            if !retry.again(&fetched).await {
+                return fetched.map(drop);
+            }
+        }
+    }
+
+    /// The record's answer, if it is young enough and the refs it speaks of are still here.
+    async fn load_fresh(
+        &self,
+        remote: &str,
+        wanted: &Wanted,
+        max_age: Duration,
+        started: Timestamp,
+    ) -> Result<Option<Known>> {
+        let Some(known) = self.load_known(remote, wanted) else { return Ok(None) };
+        if !is_fresh(known.at, max_age, started) {
+            return Ok(None);
+        }
+        let default = known.default_branch.iter().filter(|_| wanted.default_branch).map(BranchName::local_ref);
+        let there = wanted.refs().chain(default).filter(|name| !known.missing.contains(name));
+        let names: Vec<String> = there.filter_map(|name| local_name(remote, &name)).collect();
+        let here = self.load_refs(&names.iter().map(String::as_str).collect::<Vec<_>>()).await?;
+        Ok(names.iter().all(|name| here.iter().any(|own| own.name == *name)).then_some(known))
+    }
+
+    /// The URL that a credential is for; not asked for where there is none.
+    async fn credential_url(&self, remote: &str, credential: Option<&Credential>) -> Result<String> {
+        if credential.is_some() { self.load_remote_url(remote).await } else { Ok(String::new()) }
+    }
+
+    async fn fetch_lock(&self, remote: &str) -> Result<FileLock> {
+        let options = self.git().options();
+        let path = self.require_state_dir()?.join(format!("fetch-{}.lock", names::short_hash(remote)));
+        FileLock::acquire(&path, &format!("fetch {remote}"), options.network_timeout + options.lock_timeout).await
+    }
+
+    fn record_path(&self) -> std::path::PathBuf {
+        self.state_dir().join("fetched.json")
+    }
+
+    /// Lays an answer over what is recorded of a remote.
+    pub(crate) async fn save_record(&self, remote: &str, asked: RemoteRecord) -> Result<RemoteRecord> {
+        let lock = self.require_state_dir()?.join("fetched.lock");
+        let _lock = FileLock::acquire(&lock, "record a fetch", self.git().options().lock_timeout).await?;
+        let mut record = Record::load(&self.record_path());
+        let known = record.remotes.entry(remote.to_owned()).or_default();
+        known.default_branch = asked.default_branch;
+        known.head_at = asked.head_at;
+        if asked.all_at.is_some() {
+            known.all_at = asked.all_at;
+            known.refs.retain(|name, _| !name.starts_with("refs/heads/"));
+        }
+        known.refs.extend(asked.refs);
+        let known = known.clone();
+        record.save(&self.record_path())?;
+        Ok(known)
+    }
+}
+
+/// Where a remote's ref is kept here.
+fn local_name(remote: &str, name: &str) -> Option<String> {
+    if let Some(branch) = name.strip_prefix("refs/heads/") {
+        return Some(format!("refs/remotes/{remote}/{branch}"));
+    }
+    let number = name.strip_prefix("refs/pull/")?.strip_suffix("/head")?;
+    Some(format!("refs/spinney/pull/{number}"))
+}
+
+fn unexpected(detail: &str) -> Error {
+    Error::Unexpected { command: "git ls-remote".to_owned(), detail: detail.to_owned() }
+}

@@ -1,0 +1,106 @@
+//! Whether a branch is merged, judged by content.
+//!
+//! 1. No commit since the recorded base commit: *unstarted*. A fresh branch at base's tip would pass every check below.
+//! 2. The tip is in base's history: a merge or a fast-forward. A branch that only followed base, without a commit of
+//!    its own, looks the same: nothing in the graph tells them apart, and nothing of it can be lost.
+//! 3. Merging it into base would change nothing: a squash or a rebase, and base did not touch those lines since.
+//! 4. Its patch is in base, as one commit or commit by commit: a squash or a rebase, and base changed the lines since.
+//!
+//! Objects are written for 3 and 4 (a tree, a commit), but no ref: the next gc takes them.
+
+use spinney_core::{CommitId, Evidence, EvidenceKind, Merge};
+
+use crate::pin::identity;
+use crate::repository::Repository;
+use crate::{Error, Result};
+
+impl Repository {
+    /// Says how a branch stands to its base. What can't be found out is an error or `Unknown`, never `Merged`.
+    pub async fn load_merge(&self, tip: &CommitId, base_tip: &CommitId, base_commit: &CommitId) -> Result<Merge> {
+        if tip == base_commit || self.is_ancestor(tip, base_commit).await? {
+            return Ok(Merge::Unstarted);
+        }
+        if self.is_ancestor(tip, base_tip).await? {
+            return Ok(merged(EvidenceKind::Ancestor, format!("`{}` is in the history of base", tip.short())));
+        }
+        let Some(fork) = self.load_merge_base(tip, base_tip).await? else {
+            let detail = "it shares no history with base".to_owned();
+            return Ok(Merge::Unmerged { base: base_tip.clone(), detail });
+        };
+        match self.look_for_content(tip, base_tip, &fork).await {
+            Ok(Some(evidence)) => Ok(Merge::Merged(evidence)),
+            Ok(None) => {
+                let detail = format!("base at `{}` has neither its commits nor its changes", base_tip.short());
+                Ok(Merge::Unmerged { base: base_tip.clone(), detail })
+            }
+            Err(Error::Timeout { after, .. }) => {
+                Ok(Merge::Unknown { detail: format!("comparing it with base took longer than {}s", after.as_secs()) })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn look_for_content(&self, tip: &CommitId, base_tip: &CommitId, fork: &CommitId) -> Result<Option<Evidence>> {
+        if self.adds_nothing(tip, base_tip).await? {
+            let detail = format!("merging it into base at `{}` would change nothing", base_tip.short());
+            return Ok(Some(Evidence { kind: EvidenceKind::AddsNothing, detail }));
+        }
+        if let Some(commit) = self.find_squashed(tip, base_tip, fork).await? {
+            let detail = format!("base has its whole patch as `{}`", commit.short());
+            return Ok(Some(Evidence { kind: EvidenceKind::Patch, detail }));
+        }
+        if self.is_rebased(tip, base_tip, fork).await? {
+            let detail = "base has the patch of each of its commits".to_owned();
+            return Ok(Some(Evidence { kind: EvidenceKind::Patch, detail }));
+        }
+        Ok(None)
+    }
+
+    async fn adds_nothing(&self, tip: &CommitId, base_tip: &CommitId) -> Result<bool> {
+        let command = self.command().args(["merge-tree", "--write-tree", "--no-messages", "-z"]);
+        let merge = command.args([base_tip.as_str(), tip.as_str()]).accept(&[0, 1]).run().await?;
+        if merge.status != 0 {
+            return Ok(false);
+        }
+        let text = String::from_utf8_lossy(&merge.stdout).into_owned();
+        let tree = text.split(['\0', '\n']).next().unwrap_or_default();
+        Ok(tree == self.load_tree(base_tip).await?)
+    }
+
+    /// The commit of base that has the branch's whole patch.
+    async fn find_squashed(&self, tip: &CommitId, base_tip: &CommitId, fork: &CommitId) -> Result<Option<CommitId>> {
+        let tree = self.load_tree(tip).await?;
+        let command =
+            identity(self.command()).args(["commit-tree", "-m", "the whole branch", "-p", fork.as_str(), &tree]);
+        let whole = command.text().await?;
+        let range = format!("{base_tip}...{whole}");
+        let marked =
+            self.command().args(["rev-list", "--cherry-mark", "--left-right", "--no-merges", &range]).text().await?;
+        // Both sides of a pair are marked; the one that is not ours is base's.
+        let pair = marked.lines().filter_map(|line| line.strip_prefix('='));
+        let pair: Vec<&str> = pair.collect();
+        Ok(if pair.contains(&whole.as_str()) {
+            pair.iter().find(|commit| **commit != whole).and_then(|commit| commit.parse().ok())
+        } else {
+            None
+        })
+    }
+
+    /// Whether base has each single patch of the branch. A merge in the branch may hold changes of its own: then no.
+    async fn is_rebased(&self, tip: &CommitId, base_tip: &CommitId, fork: &CommitId) -> Result<bool> {
+        let own = format!("{base_tip}..{tip}");
+        if !self.command().args(["rev-list", "--merges", "--max-count=1", &own]).text().await?.is_empty() {
+            return Ok(false);
+        }
+        let marks = self.command().args(["cherry", base_tip.as_str(), tip.as_str(), fork.as_str()]).text().await?;
+        Ok(!marks.is_empty() && marks.lines().all(|line| line.starts_with("- ")))
+    }
+
+    pub(crate) async fn load_tree(&self, commit: &CommitId) -> Result<String> {
+        self.command().args(["rev-parse", "--verify", "--end-of-options", &format!("{commit}^{{tree}}")]).text().await
+    }
+}
+
+fn merged(kind: EvidenceKind, detail: String) -> Merge {
+    Merge::Merged(Evidence { kind, detail })
+}

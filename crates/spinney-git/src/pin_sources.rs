@@ -1,0 +1,78 @@
+//! Which objects git's admin dir of a worktree names.
+//!
+//! Every file in it but the index and the submodules' repositories is searched for full object names, so that no state
+//! file of any version of git has to be known: HEAD and its log, the other `*_HEAD`s, per-worktree refs, the state of a
+//! rebase, cherry-pick or bisect, an autostash.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::{Error, Result};
+
+/// Files of state are small; a log may grow, a patch of `git am` too.
+const MAX_FILE: u64 = 64 << 20;
+/// What is searched by other means, or is no part of this repository.
+const SKIPPED: [&str; 4] = ["index", "modules", "reftable", "spinney.json"];
+
+/// Collects the names of objects that the admin dir's files hold. They may not exist, or be no commits.
+pub(crate) fn load_named(admin_dir: &Path) -> Result<BTreeSet<String>> {
+    let mut named = BTreeSet::new();
+    search(admin_dir, true, &mut named)?;
+    Ok(named)
+}
+
+fn search(directory: &Path, top: bool, named: &mut BTreeSet<String>) -> Result<()> {
+    let failed = |source| Error::io("read", directory, source);
+    for entry in std::fs::read_dir(directory).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let path = entry.path();
+        if top && SKIPPED.iter().any(|name| entry.file_name() == *name) {
+            continue;
+        }
+        let metadata = std::fs::symlink_metadata(&path).map_err(|source| Error::io("read", &path, source))?;
+        if metadata.is_dir() {
+            search(&path, false, named)?;
+        } else if metadata.is_file() && metadata.len() <= MAX_FILE {
+            search_file(&path, named)?;
+        }
+    }
+    Ok(())
+}
+
+/// Collects the names of objects in one file.
+pub(crate) fn search_file(path: &Path, named: &mut BTreeSet<String>) -> Result<()> {
+    let bytes = std::fs::read(path).map_err(|source| Error::io("read", path, source))?;
+    named.extend(object_names(&bytes));
+    Ok(())
+}
+
+/// Finds full object names: runs of exactly 40 or 64 lowercase hex digits, but for the one that stands for none.
+fn object_names(bytes: &[u8]) -> impl Iterator<Item = String> {
+    let is_digit = |byte: &u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte);
+    bytes
+        .split(move |byte| !is_digit(byte))
+        .filter(|run| matches!(run.len(), 40 | 64) && run.iter().any(|digit| *digit != b'0'))
+        .map(|run| run.iter().map(|byte| char::from(*byte)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn names_are_found_in_logs_and_todo_lists() {
+        let (a, b, none) = ("a".repeat(40), "b".repeat(64), "0".repeat(40));
+        let text = format!("{none} {a} X <x@y> 1 +0\tcommit: {}\npick {b} # words\nshort abc123\n", "c".repeat(41));
+        let found: Vec<String> = object_names(text.as_bytes()).collect();
+        assert_eq!(found, [a, b]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_content_makes_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = object_names(&bytes).count();
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! What would be lost with a worktree: commits that nothing else leads to.
+
+use std::path::{Path, PathBuf};
+
+use spinney_core::CommitId;
+
+use crate::history::number;
+use crate::repository::Repository;
+use crate::worktree::Worktree;
+use crate::{Error, Result};
+
+impl Repository {
+    /// Counts the commits that are on no branch, no remote and no tag.
+    pub async fn count_unreferenced(&self, commit: &CommitId) -> Result<u64> {
+        let command = self.command().args(["rev-list", "--count", commit.as_str()]);
+        let answer = command.args(["--not", "--branches", "--remotes", "--tags"]).text().await?;
+        number("git rev-list", &answer)
+    }
+
+    /// Names the submodules of a worktree that have commits on none of their remotes. Their repositories live in the
+    /// worktree's admin dir, and go where it goes.
+    pub async fn load_unpushed_submodules(&self, worktree: &Worktree) -> Result<Vec<String>> {
+        let modules = worktree.admin_dir().join("modules");
+        let mut found = Vec::new();
+        find_git_dirs(&modules, &mut found).map_err(|source| Error::io("read", &modules, source))?;
+        let mut unpushed = Vec::new();
+        for git_dir in found {
+            let command = self.git().command(&git_dir).env("GIT_DIR", &git_dir);
+            let answer = command.args(["rev-list", "--count", "--all", "HEAD", "--not", "--remotes"]).text().await?;
+            if number("git rev-list", &answer)? > 0 {
+                let name = git_dir.strip_prefix(&modules).unwrap_or(&git_dir);
+                unpushed.push(name.display().to_string());
+            }
+        }
+        Ok(unpushed)
+    }
+}
+
+/// Finds git dirs below a directory, nested ones too. A submodule's name may have slashes.
+fn find_git_dirs(directory: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    let entries = match std::fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    for entry in entries {
+        let entry = entry?;
+        if !entry.file_type()?.is_dir() {
+            continue;
+        }
+        let path = entry.path();
+        if path.join("HEAD").is_file() && path.join("objects").is_dir() {
+            find_git_dirs(&path.join("modules"), found)?;
+            found.push(path);
+        } else {
+            find_git_dirs(&path, found)?;
+        }
+    }
+    Ok(())
+}

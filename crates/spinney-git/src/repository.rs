@@ -1,0 +1,154 @@
+//! A repository: its common git dir and, unless it is bare, its main checkout.
+//!
+//! Every path is canonical. Calls name the git dir explicitly, so that nothing in the current directory can lead git
+//! to another one.
+
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::command::Command;
+use crate::git::Git;
+use crate::{Error, Result};
+
+/// Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Repository {
+    git: Git,
+    place: Arc<Place>,
+}
+
+#[derive(Debug)]
+struct Place {
+    common_dir: PathBuf,
+    root: Option<PathBuf>,
+    bare: bool,
+}
+
+impl Repository {
+    /// Finds the repository that a path is in: its main checkout, a linked worktree, a bare repository or inside of it.
+    ///
+    /// A submodule is a repository of its own; [`Self::is_submodule`] tells.
+    pub async fn discover(git: &Git, path: &Path) -> Result<Self> {
+        let directory = std::fs::canonicalize(path).map_err(|source| Error::io("open", path, source))?;
+        let directory =
+            if directory.is_dir() { directory } else { directory.parent().unwrap_or(&directory).to_owned() };
+        // Outside of a work tree the last question fails, after the others were answered.
+        let output = git
+            .command(&directory)
+            .args(["rev-parse", "--path-format=absolute", "--is-bare-repository", "--git-common-dir", "--git-dir"])
+            .arg("--show-toplevel")
+            .accept(&[0, 128])
+            .run()
+            .await?;
+        let answer = String::from_utf8_lossy(&output.stdout).into_owned();
+        let lines: Vec<&str> = answer.lines().collect();
+        let (bare, common_dir, git_dir, toplevel) = match (output.status, lines.as_slice()) {
+            (0, [bare, common_dir, git_dir, toplevel]) => (*bare, *common_dir, *git_dir, Some(*toplevel)),
+            (128, [bare, common_dir, git_dir, ..]) => (*bare, *common_dir, *git_dir, None),
+            (0, _) => {
+                return Err(Error::Refused { what: "a place for a repository", name: directory.display().to_string() });
+            }
+            _ => return Err(crate::classify::classify("git rev-parse", path, output.status, &output.stderr)),
+        };
+        let common_dir = canonical(Path::new(common_dir))?;
+        let linked = canonical(Path::new(git_dir))? != common_dir;
+        let root = match toplevel {
+            Some(toplevel) if !linked => Some(canonical(Path::new(toplevel))?),
+            _ => main_checkout(&common_dir),
+        };
+        // A linked worktree of a bare repository says that it is not bare itself.
+        let bare = if linked { root.is_none() && is_bare(git, &common_dir).await? } else { bare == "true" };
+        Ok(Self::at(git, common_dir, root, bare))
+    }
+
+    /// Opens a bare repository whose place is known, without asking git.
+    pub fn open_bare(git: &Git, common_dir: &Path) -> Result<Self> {
+        Self::open_known(git, common_dir, None)
+    }
+
+    /// Opens a repository whose place was found before, without asking git: its common dir, and its main checkout
+    /// unless it is bare.
+    pub fn open_known(git: &Git, common_dir: &Path, root: Option<&Path>) -> Result<Self> {
+        let not_there = || Error::NotARepository { path: common_dir.to_owned() };
+        let common_dir = std::fs::canonicalize(common_dir).map_err(|_| not_there())?;
+        if !common_dir.join("HEAD").is_file() || !common_dir.join("objects").is_dir() {
+            return Err(not_there());
+        }
+        let root = root.map(canonical).transpose()?;
+        let bare = root.is_none();
+        Ok(Self::at(git, common_dir, root, bare))
+    }
+
+    fn at(git: &Git, common_dir: PathBuf, root: Option<PathBuf>, bare: bool) -> Self {
+        Self { git: git.clone(), place: Arc::new(Place { common_dir, root, bare }) }
+    }
+
+    #[must_use]
+    pub fn git(&self) -> &Git {
+        &self.git
+    }
+
+    /// The git dir that all worktrees share; the repository's identity.
+    #[must_use]
+    pub fn common_dir(&self) -> &Path {
+        &self.place.common_dir
+    }
+
+    /// The main checkout. None when bare, and when a separate git dir doesn't tell where its checkout is.
+    #[must_use]
+    pub fn root(&self) -> Option<&Path> {
+        self.place.root.as_deref()
+    }
+
+    #[must_use]
+    pub fn is_bare(&self) -> bool {
+        self.place.bare
+    }
+
+    /// Whether it is the repository of a submodule: its git dir lies among another's `modules`.
+    #[must_use]
+    pub fn is_submodule(&self) -> bool {
+        self.common_dir().ancestors().skip(1).any(|ancestor| {
+            ancestor.file_name().is_some_and(|name| name == "modules")
+                && ancestor.parent().is_some_and(|parent| parent.join("HEAD").is_file())
+        })
+    }
+
+    /// Where Spinney keeps what belongs to the repository itself; it may not exist yet.
+    #[must_use]
+    pub fn state_dir(&self) -> PathBuf {
+        self.common_dir().join("spinney")
+    }
+
+    pub(crate) fn require_state_dir(&self) -> Result<PathBuf> {
+        let directory = self.state_dir();
+        if !directory.is_dir() {
+            let made = DirBuilder::new().mode(0o700).recursive(true).create(&directory);
+            made.map_err(|source| Error::io("make the directory", &directory, source))?;
+        }
+        Ok(directory)
+    }
+
+    /// Starts building a call that concerns the repository as a whole, not any checkout of it.
+    pub fn command(&self) -> Command {
+        self.git.command(self.common_dir()).env("GIT_DIR", self.common_dir())
+    }
+}
+
+fn canonical(path: &Path) -> Result<PathBuf> {
+    std::fs::canonicalize(path).map_err(|source| Error::io("open", path, source))
+}
+
+/// The checkout that a common dir belongs to, where that can be told from its place.
+fn main_checkout(common_dir: &Path) -> Option<PathBuf> {
+    let parent = common_dir.parent()?;
+    let belongs = common_dir.file_name()? == ".git" && std::fs::canonicalize(parent.join(".git")).ok()? == common_dir;
+    belongs.then(|| parent.to_owned())
+}
+
+async fn is_bare(git: &Git, common_dir: &Path) -> Result<bool> {
+    let command = git.command(common_dir).env("GIT_DIR", common_dir);
+    Ok(command.args(["config", "--type=bool", "--get", "core.bare"]).accept(&[0, 1]).text().await? == "true")
+}

@@ -1,0 +1,123 @@
+//! A linked worktree of a repository.
+//!
+//! It is opened by reading files, not by asking git: the `.git` file must name an admin dir of this very repository,
+//! and the admin dir must name the worktree back. Calls then name both explicitly, so that what is later put into the
+//! directory can't lead git elsewhere.
+
+use std::path::{Path, PathBuf};
+
+use crate::command::Command;
+use crate::repository::Repository;
+use crate::{Error, Result};
+
+/// More than any pointer file of git holds.
+const MAX_POINTER: u64 = 64 << 10;
+
+#[derive(Debug, Clone)]
+pub struct Worktree {
+    repository: Repository,
+    path: PathBuf,
+    admin_dir: PathBuf,
+    admin_name: String,
+}
+
+impl Worktree {
+    /// Opens the worktree that stands at a path, after checking that it and the repository agree about it.
+    pub fn open(repository: &Repository, path: &Path) -> Result<Self> {
+        let given = path;
+        let path = match std::fs::canonicalize(given) {
+            Ok(path) if path.is_dir() => path,
+            Ok(_) => return Err(damaged(given, "it is no directory")),
+            Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
+                return Err(Error::WorktreeMissing { path: given.to_owned() });
+            }
+            Err(source) => return Err(Error::io("open", given, source)),
+        };
+        if repository.root() == Some(&path) || repository.common_dir() == path {
+            return Err(Error::MainCheckout { path });
+        }
+        let pointer = path.join(".git");
+        let kind = match std::fs::symlink_metadata(&pointer) {
+            Ok(metadata) => metadata.file_type(),
+            Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
+                return Err(damaged(&path, "it has no `.git` file"));
+            }
+            Err(source) => return Err(Error::io("open", &pointer, source)),
+        };
+        if kind.is_dir() {
+            return Err(Error::ForeignWorktree { path });
+        }
+        if !kind.is_file() {
+            return Err(damaged(&path, "its `.git` is a link"));
+        }
+        let text = read_pointer(&pointer).ok_or_else(|| damaged(&path, "its `.git` file can't be read"))?;
+        let Some(named) = text.strip_prefix("gitdir: ") else {
+            return Err(damaged(&path, "its `.git` file names no git directory"));
+        };
+        let Ok(admin_dir) = std::fs::canonicalize(path.join(named)) else {
+            let lexical = path.join(named);
+            let ours = lexical.parent() == Some(&repository.common_dir().join("worktrees"));
+            return Err(if ours {
+                damaged(&path, "its git directory is gone")
+            } else {
+                Error::ForeignWorktree { path }
+            });
+        };
+        if admin_dir.parent() != Some(&repository.common_dir().join("worktrees")) {
+            return Err(Error::ForeignWorktree { path });
+        }
+        let common = read_pointer(&admin_dir.join("commondir"))
+            .and_then(|text| std::fs::canonicalize(admin_dir.join(text)).ok());
+        if common.as_deref() != Some(repository.common_dir()) {
+            return Err(damaged(&path, "its git directory belongs to another repository"));
+        }
+        let back = read_pointer(&admin_dir.join("gitdir")).map(|text| admin_dir.join(text));
+        let back = back.as_deref().and_then(Path::parent).and_then(|parent| std::fs::canonicalize(parent).ok());
+        if back.as_deref() != Some(&path) {
+            return Err(damaged(&path, "its git directory belongs to a worktree at another place"));
+        }
+        let admin_name = admin_dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        Ok(Self { repository: repository.clone(), path, admin_dir, admin_name })
+    }
+
+    #[must_use]
+    pub fn repository(&self) -> &Repository {
+        &self.repository
+    }
+
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Git's own directory for this worktree.
+    #[must_use]
+    pub fn admin_dir(&self) -> &Path {
+        &self.admin_dir
+    }
+
+    #[must_use]
+    pub fn admin_name(&self) -> &str {
+        &self.admin_name
+    }
+
+    /// Starts building a call in this worktree.
+    pub fn command(&self) -> Command {
+        let command = self.repository.git().command(&self.path);
+        command.env("GIT_DIR", &self.admin_dir).env("GIT_WORK_TREE", &self.path)
+    }
+}
+
+fn damaged(path: &Path, reason: &str) -> Error {
+    Error::DamagedWorktree { path: path.to_owned(), reason: reason.to_owned() }
+}
+
+/// The one line of a file that leads elsewhere.
+pub(crate) fn read_pointer(path: &Path) -> Option<String> {
+    if std::fs::symlink_metadata(path).ok()?.len() > MAX_POINTER {
+        return None;
+    }
+    let text = std::fs::read_to_string(path).ok()?;
+    let line = text.strip_suffix('\n').unwrap_or(&text);
+    (!line.is_empty()).then(|| line.to_owned())
+}

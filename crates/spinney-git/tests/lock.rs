@@ -1,0 +1,131 @@
+//! The repository's lock, within a process and across processes.
+
+mod common;
+
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use common::{Sandbox, options, until};
+use spinney_git::{Error, Git, GitOptions, Repository};
+
+/// A second process with the same repository; it does what the test's name says.
+fn other_process(test: &str, repository: &Path, home: &Path) -> std::process::Child {
+    #[expect(clippy::disallowed_methods, reason = "this test's own program, as a second process")]
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test, "--ignored", "--nocapture"]);
+    command.env("SPINNEY_TEST_REPOSITORY", repository).env("SPINNEY_TEST_HOME", home);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+#[expect(clippy::disallowed_methods, reason = "how the second process is told what to do")]
+fn told(name: &str) -> std::path::PathBuf {
+    std::env::var_os(name).unwrap().into()
+}
+
+async fn with_timeout(sandbox: &Sandbox, root: &Path, lock_timeout: Duration) -> Repository {
+    let git = Git::open(GitOptions { lock_timeout, ..options(&sandbox.home()) }).await.unwrap();
+    Repository::discover(&git, root).await.unwrap()
+}
+
+#[tokio::test]
+#[ignore = "run by other tests as a second process"]
+async fn process_that_runs_a_slow_git_with_the_lock() {
+    let git = Git::open(options(&told("SPINNEY_TEST_HOME"))).await.unwrap();
+    let root = told("SPINNEY_TEST_REPOSITORY");
+    let repository = Repository::discover(&git, &root).await.unwrap();
+    let lock = repository.lock("new issue-42").await.unwrap();
+    let alias =
+        format!("alias.slow=!touch '{0}/started'; while ! [ -e '{0}/release' ]; do sleep 0.02; done", root.display());
+    repository.command().holding(&lock).args(["-c", &alias, "slow"]).run().await.unwrap();
+}
+
+#[tokio::test]
+#[ignore = "run by other tests as a second process"]
+async fn process_that_counts_under_the_lock() {
+    let git = Git::open(options(&told("SPINNEY_TEST_HOME"))).await.unwrap();
+    let root = told("SPINNEY_TEST_REPOSITORY");
+    let repository = Repository::discover(&git, &root).await.unwrap();
+    for _ in 0..20 {
+        let _lock = repository.lock("count").await.unwrap();
+        let count: u32 = std::fs::read_to_string(root.join("count")).unwrap().parse().unwrap();
+        tokio::task::yield_now().await;
+        std::fs::write(root.join("count"), (count + 1).to_string()).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn who_waits_in_vain_is_told_who_holds_it() {
+    let sandbox = Sandbox::new().await;
+    let root = sandbox.init("app");
+    let repository = with_timeout(&sandbox, &root, Duration::from_millis(50)).await;
+    let _held = repository.lock("new issue-42").await.unwrap();
+    let error = repository.lock("second").await.unwrap_err();
+    let Error::LockTimeout { holder: Some(holder), .. } = &error else { panic!("{error:?}") };
+    assert_eq!((holder.pid, holder.purpose.as_str()), (std::process::id(), "new issue-42"));
+    let text = error.to_string();
+    assert!(text.contains(&format!("held by process {} for `new issue-42` since 20", std::process::id())), "{text}");
+}
+
+#[tokio::test]
+async fn an_orphaned_git_process_keeps_the_lock() {
+    let sandbox = Sandbox::new().await;
+    let root = sandbox.init("app");
+    let mut other = other_process("process_that_runs_a_slow_git_with_the_lock", &root, &sandbox.home());
+    until("the slow git", || root.join("started").exists()).await;
+    other.kill().unwrap();
+    other.wait().unwrap();
+    let impatient = with_timeout(&sandbox, &root, Duration::from_millis(100)).await;
+    let error = impatient.lock("second").await.unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains(&format!("a git process that still runs, left by process {}", other.id())), "{text}");
+    std::fs::write(root.join("release"), "").unwrap();
+    sandbox.open(&root).await.lock("third").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_process_that_dies_leaves_no_lock() {
+    let sandbox = Sandbox::new().await;
+    let root = sandbox.init("app");
+    let repository = sandbox.open(&root).await;
+    drop(repository.lock("first").await.unwrap());
+    // What the dead one wrote is still in the file; it means nothing.
+    assert!(std::fs::read_to_string(root.join(".git/spinney/lock")).unwrap().contains("first"));
+    with_timeout(&sandbox, &root, Duration::ZERO).await.lock("second").await.unwrap();
+}
+
+#[tokio::test]
+async fn processes_take_turns() {
+    let sandbox = Sandbox::new().await;
+    let root = sandbox.init("app");
+    std::fs::write(root.join("count"), "0").unwrap();
+    let others: Vec<_> =
+        (0..4).map(|_| other_process("process_that_counts_under_the_lock", &root, &sandbox.home())).collect();
+    for mut other in others {
+        assert!(other.wait().unwrap().success());
+    }
+    assert_eq!(std::fs::read_to_string(root.join("count")).unwrap(), "80");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tasks_take_turns() {
+    let sandbox = Sandbox::new().await;
+    let root = sandbox.init("app");
+    let repository = sandbox.open(&root).await;
+    let inside = Arc::new(AtomicUsize::new(0));
+    let mut tasks = Vec::new();
+    for _ in 0..50 {
+        let (repository, inside) = (repository.clone(), inside.clone());
+        tasks.push(tokio::spawn(async move {
+            let _lock = repository.lock("count").await.unwrap();
+            assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "two at once");
+            tokio::task::yield_now().await;
+            inside.fetch_sub(1, Ordering::SeqCst);
+        }));
+    }
+    for task in tasks {
+        task.await.unwrap();
+    }
+}

@@ -1,0 +1,157 @@
+//! The pin: after it, nothing that a worktree held can be collected.
+
+mod common;
+
+use std::path::Path;
+
+use common::{Sandbox, branch};
+use spinney_git::{Repository, Worktree};
+
+const RESCUE: &str = "refs/spinney/rescue/k3v9";
+
+/// Pins, takes the worktree and its branch away as a removal does, and lets git collect all it can.
+async fn pin_and_collect(sandbox: &Sandbox, repository: &Repository, worktree: &Worktree, name: &str) {
+    let lock = repository.lock("a test").await.unwrap();
+    let index = std::fs::read(worktree.admin_dir().join("index")).unwrap();
+    repository.pin(&lock, worktree.admin_dir(), Some(&branch(name)), RESCUE, "pin of a test").await.unwrap();
+    assert_eq!(std::fs::read(worktree.admin_dir().join("index")).unwrap(), index, "the index was touched");
+    std::fs::rename(worktree.path(), sandbox.path("trash")).unwrap();
+    std::fs::rename(worktree.admin_dir(), repository.state_dir().join("k3v9")).unwrap();
+    let root = repository.root().unwrap();
+    sandbox.run(root, &["branch", "-q", "-D", name]);
+    sandbox.run(root, &["reflog", "expire", "--expire=now", "--all"]);
+    sandbox.run(root, &["worktree", "prune"]);
+    sandbox.run(root, &["gc", "-q", "--prune=now"]);
+    assert!(sandbox.try_run(root, &["fsck", "--no-dangling"]).0);
+}
+
+fn exists(sandbox: &Sandbox, root: &Path, object: &str) -> bool {
+    sandbox.try_run(root, &["cat-file", "-e", object]).0
+}
+
+#[tokio::test]
+async fn amended_reset_staged_and_private_objects_survive() {
+    let sandbox = Sandbox::new().await;
+    let root = sandbox.init("app");
+    let repository = sandbox.open(&root).await;
+    let worktree = sandbox.add(&repository, "topic").await;
+    let tree = worktree.path();
+    let amended = sandbox.commit(tree, "a", "first try\n");
+    sandbox.run(tree, &["commit", "-q", "--amend", "-m", "second try"]);
+    let reset = sandbox.commit(tree, "b", "thrown away\n");
+    sandbox.run(tree, &["reset", "-q", "--hard", "HEAD~1"]);
+    let private = sandbox.commit(tree, "c", "private\n");
+    sandbox.run(tree, &["update-ref", "refs/worktree/mine", "HEAD"]);
+    sandbox.run(tree, &["reset", "-q", "--hard", "HEAD~1"]);
+    let tip = sandbox.head(tree);
+    std::fs::write(tree.join("staged ü"), "only staged\n").unwrap();
+    sandbox.run(tree, &["add", "staged ü"]);
+    let staged = sandbox.run(tree, &["rev-parse", ":staged ü"]);
+    std::fs::remove_file(tree.join("staged ü")).unwrap();
+    pin_and_collect(&sandbox, &repository, &worktree, "topic").await;
+    for object in [amended.as_str(), reset.as_str(), private.as_str(), tip.as_str(), &staged] {
+        assert!(exists(&sandbox, &root, object), "{object} is gone");
+    }
+    let author = sandbox.run(&root, &["log", "-1", "--format=%an <%ae> %s", RESCUE]);
+    assert_eq!(author, "Spinney <spinney@localhost> pin of a test");
+}
+
+#[tokio::test]
+async fn a_rebase_with_an_autostash_and_conflicts_survives() {
+    let sandbox = Sandbox::new().await;
+    let root = sandbox.init("app");
+    sandbox.commit(&root, "list", "base\n");
+    let repository = sandbox.open(&root).await;
+    let worktree = sandbox.add(&repository, "topic").await;
+    let tree = worktree.path();
+    sandbox.commit(&root, "list", "main\n");
+    let first = sandbox.commit(tree, "list", "topic\n");
+    let second = sandbox.commit(tree, "later", "later\n");
+    std::fs::write(tree.join("README.md"), "in the autostash\n").unwrap();
+    sandbox.try_run(tree, &["rebase", "--autostash", "main"]);
+    let autostash = std::fs::read_to_string(worktree.admin_dir().join("rebase-merge/autostash")).unwrap();
+    let stages = sandbox.run(tree, &["ls-files", "-u"]);
+    assert_eq!(stages.lines().count(), 3);
+    pin_and_collect(&sandbox, &repository, &worktree, "topic").await;
+    for line in stages.lines() {
+        assert!(exists(&sandbox, &root, line.split(' ').nth(1).unwrap()), "{line}");
+    }
+    for object in [first.as_str(), second.as_str(), autostash.trim()] {
+        assert!(exists(&sandbox, &root, object), "{object} is gone");
+    }
+    // Back at its place, the rebase can still be aborted.
+    std::fs::create_dir_all(root.join(".git/worktrees")).unwrap();
+    std::fs::rename(repository.state_dir().join("k3v9"), worktree.admin_dir()).unwrap();
+    std::fs::rename(sandbox.path("trash"), tree).unwrap();
+    sandbox.run(&root, &["update-ref", "refs/heads/topic", second.as_str()]);
+    sandbox.run(tree, &["rebase", "--abort"]);
+    assert_eq!(sandbox.head(tree), second);
+    assert_eq!(std::fs::read_to_string(tree.join("README.md")).unwrap(), "in the autostash\n");
+}
+
+#[tokio::test]
+async fn a_second_pin_keeps_what_the_first_kept() {
+    let sandbox = Sandbox::new().await;
+    let root = sandbox.init("app");
+    let repository = sandbox.open(&root).await;
+    let worktree = sandbox.add(&repository, "topic").await;
+    let lock = repository.lock("a test").await.unwrap();
+    let pin = async || repository.pin(&lock, worktree.admin_dir(), None, RESCUE, "pin").await.unwrap();
+    let first = pin().await;
+    let second = pin().await;
+    assert_eq!(repository.load_ref(RESCUE).await.unwrap().as_ref(), Some(&second));
+    assert!(repository.is_ancestor(&first, &second).await.unwrap());
+}
+
+#[tokio::test]
+async fn very_many_commits_are_gathered() {
+    let sandbox = Sandbox::new().await;
+    let root = sandbox.init("app");
+    let repository = sandbox.open(&root).await;
+    let worktree = sandbox.add(&repository, "topic").await;
+    let tree = sandbox.run(&root, &["rev-parse", "HEAD^{tree}"]);
+    let mut stream = String::new();
+    for number in 0..450 {
+        stream.push_str(&format!(
+            "commit refs/heads/many\ncommitter X <x@y> {number} +0000\ndata 1\nx\nfrom {}\n",
+            sandbox.head(&root)
+        ));
+        stream.push_str("M 100644 inline n\n");
+        stream.push_str(&format!("data {}\n{number}\n", number.to_string().len()));
+    }
+    repository
+        .command()
+        .args(["fast-import", "--quiet", "--force"])
+        .stdin_bytes(stream.into_bytes())
+        .run()
+        .await
+        .unwrap();
+    let all = sandbox.run(&root, &["cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)"]);
+    let commits: Vec<&str> = all.lines().filter_map(|line| line.strip_suffix(" commit")).collect();
+    assert!(commits.len() > 450);
+    std::fs::write(worktree.admin_dir().join("SOME_HEAD"), commits.join("\n")).unwrap();
+    sandbox.run(&root, &["update-ref", "-d", "refs/heads/many"]);
+    pin_and_collect(&sandbox, &repository, &worktree, "topic").await;
+    assert!(exists(&sandbox, &root, &tree));
+    for commit in commits {
+        assert!(exists(&sandbox, &root, commit), "{commit} is gone");
+    }
+    let parents = sandbox.run(&root, &["log", "-1", "--format=%P", RESCUE]);
+    assert!(parents.split(' ').count() <= 200);
+}
+
+#[tokio::test]
+async fn a_worktree_without_any_commit_can_be_pinned() {
+    let sandbox = Sandbox::new().await;
+    let root = sandbox.init("app");
+    let repository = sandbox.open(&root).await;
+    let worktree = sandbox.add(&repository, "topic").await;
+    sandbox.run(worktree.path(), &["switch", "-q", "--orphan", "alone"]);
+    std::fs::write(worktree.path().join("new"), "staged\n").unwrap();
+    std::fs::write(worktree.path().join("intended"), "not staged\n").unwrap();
+    sandbox.run(worktree.path(), &["add", "new"]);
+    sandbox.run(worktree.path(), &["add", "-N", "intended"]);
+    let staged = sandbox.run(worktree.path(), &["rev-parse", ":new"]);
+    pin_and_collect(&sandbox, &repository, &worktree, "topic").await;
+    assert!(exists(&sandbox, &root, &staged));
+}

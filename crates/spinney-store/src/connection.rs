@@ -1,0 +1,120 @@
+//! A lent connection. The entities' queries are its methods, each in its entity's file.
+
+use std::fmt;
+use std::sync::Arc;
+
+use sqlx::any::{AnyArguments, AnyRow};
+use sqlx::query::Query;
+use sqlx::{Any, AnyConnection};
+use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit};
+
+use crate::Error;
+use crate::store::Shared;
+
+/// A connection, plain or in a transaction; goes back to its store when it is dropped.
+pub struct Connection {
+    shared: Arc<Shared>,
+    /// Always there until the drop.
+    inner: Option<AnyConnection>,
+    transaction: Transaction,
+    _permit: OwnedSemaphorePermit,
+    _writer: Option<OwnedMutexGuard<()>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Transaction {
+    None,
+    Open,
+    /// A statement failed. PostgreSQL would answer a commit with a silent rollback, so it is never asked for one.
+    Failed,
+}
+
+impl Connection {
+    pub(crate) fn plain(shared: Arc<Shared>, inner: AnyConnection, permit: OwnedSemaphorePermit) -> Self {
+        Self { shared, inner: Some(inner), transaction: Transaction::None, _permit: permit, _writer: None }
+    }
+
+    /// Wraps a connection that is about to begin a transaction.
+    pub(crate) fn transaction(
+        shared: Arc<Shared>,
+        inner: AnyConnection,
+        permit: OwnedSemaphorePermit,
+        writer: Option<OwnedMutexGuard<()>>,
+    ) -> Self {
+        Self { shared, inner: Some(inner), transaction: Transaction::Open, _permit: permit, _writer: writer }
+    }
+
+    /// Makes the changes of a transaction last. On a plain connection they do already.
+    ///
+    /// A transaction in which a statement failed is rolled back, with an error.
+    pub async fn commit(mut self) -> Result<(), Error> {
+        match self.transaction {
+            Transaction::None => Ok(()),
+            Transaction::Failed => Err(Error::FailedTransaction),
+            Transaction::Open => {
+                self.run("COMMIT").await?;
+                self.transaction = Transaction::None;
+                Ok(())
+            }
+        }
+    }
+
+    /// Refuses to go on outside a transaction, for changes that are only right as a whole.
+    pub(crate) fn require_transaction(&self) -> Result<(), Error> {
+        if self.transaction == Transaction::None { Err(Error::NoTransaction) } else { Ok(()) }
+    }
+
+    fn inner(&mut self) -> &mut AnyConnection {
+        self.inner.as_mut().expect("a connection is taken by its drop alone")
+    }
+
+    fn checked<T>(&mut self, result: Result<T, sqlx::Error>) -> Result<T, Error> {
+        result.map_err(|error| {
+            if self.transaction == Transaction::Open {
+                self.transaction = Transaction::Failed;
+            }
+            self.shared.error(error)
+        })
+    }
+
+    pub(crate) async fn run(&mut self, sql: &'static str) -> Result<(), Error> {
+        let result = sqlx::raw_sql(sql).execute(self.inner()).await;
+        self.checked(result).map(drop)
+    }
+
+    /// Runs a query, and tells how many rows it changed.
+    pub(crate) async fn execute(&mut self, query: Query<'_, Any, AnyArguments>) -> Result<u64, Error> {
+        let result = query.execute(self.inner()).await;
+        self.checked(result).map(|done| done.rows_affected())
+    }
+
+    pub(crate) async fn fetch_all(&mut self, query: Query<'_, Any, AnyArguments>) -> Result<Vec<AnyRow>, Error> {
+        let result = query.fetch_all(self.inner()).await;
+        self.checked(result)
+    }
+
+    pub(crate) async fn fetch_optional(
+        &mut self,
+        query: Query<'_, Any, AnyArguments>,
+    ) -> Result<Option<AnyRow>, Error> {
+        let result = query.fetch_optional(self.inner()).await;
+        self.checked(result)
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        // A transaction that is still open ends with its connection: the database rolls it back.
+        if let Some(connection) = self.inner.take()
+            && self.transaction == Transaction::None
+        {
+            self.shared.give_back(connection);
+        }
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection").field("transaction", &self.transaction).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,10 @@
+//! Stories of the store, on a real SQLite and a real PostgreSQL alike; then what only the one or the other can do.
+
+mod backend;
+mod concurrency;
+mod files;
+mod processes;
+mod rows;
+mod samples;
+mod stories;
+mod upgrade;

@@ -1,0 +1,346 @@
+//! Takes connections, checks the token, and lets `git http-backend` answer.
+
+use std::collections::HashMap;
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use super::request::Request;
+use super::response::Response;
+use crate::Sandbox;
+
+const MAX_CONNECTIONS: usize = 16;
+const SILENCE: Duration = Duration::from_secs(30);
+/// The user name that forges expect beside a token.
+const USER: &str = "x-access-token";
+
+/// The server; it stops when dropped.
+#[derive(Debug)]
+pub struct HttpRemote {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    accepting: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    sandbox: Sandbox,
+    token: Option<String>,
+    stopping: AtomicBool,
+    /// The connections being served, by number.
+    open: Mutex<HashMap<u64, TcpStream>>,
+    closed: Condvar,
+    requests: Mutex<Vec<String>>,
+}
+
+impl HttpRemote {
+    /// Serves the sandbox's remotes to everyone.
+    #[must_use]
+    pub fn open(sandbox: &Sandbox) -> Self {
+        Self::start(sandbox, None)
+    }
+
+    /// Serves them to those who know the token, by Basic authentication as `x-access-token`.
+    #[must_use]
+    pub fn with_token(sandbox: &Sandbox, token: &str) -> Self {
+        Self::start(sandbox, Some(token.to_owned()))
+    }
+
+    fn start(sandbox: &Sandbox, token: Option<String>) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback can be listened on");
+        let address = listener.local_addr().expect("the listener has an address");
+        let shared = Arc::new(Shared {
+            sandbox: sandbox.clone(),
+            token,
+            stopping: AtomicBool::new(false),
+            open: Mutex::new(HashMap::new()),
+            closed: Condvar::new(),
+            requests: Mutex::new(Vec::new()),
+        });
+        let accepting = thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || accept(&listener, &shared)
+        });
+        Self { address, shared, accepting: Some(accepting) }
+    }
+
+    /// The address of a repository, as `acme/app.git`.
+    #[must_use]
+    pub fn url(&self, name: &str) -> String {
+        format!("http://{}/{name}", self.address)
+    }
+
+    /// The same with the credentials in it, as people should not but do write it.
+    #[must_use]
+    pub fn url_with_token(&self, name: &str) -> String {
+        let token = self.shared.token.as_deref().unwrap_or_default();
+        format!("http://{USER}:{token}@{}/{name}", self.address)
+    }
+
+    /// Each request so far: the status of the answer, the method and the target.
+    #[must_use]
+    pub fn requests(&self) -> Vec<String> {
+        self.shared.requests.lock().expect("no thread panicked").clone()
+    }
+}
+
+impl Drop for HttpRemote {
+    fn drop(&mut self) {
+        self.shared.stopping.store(true, Ordering::SeqCst);
+        // Wakes the accepting thread.
+        TcpStream::connect(self.address).ok();
+        if let Ok(open) = self.shared.open.lock() {
+            open.values().for_each(|stream| {
+                stream.shutdown(Shutdown::Both).ok();
+            });
+        }
+        if let Some(accepting) = self.accepting.take() {
+            accepting.join().ok();
+        }
+    }
+}
+
+/// Takes connections until told to stop, then waits for those still served.
+fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+    let mut threads: Vec<JoinHandle<()>> = Vec::new();
+    for (number, stream) in (0..).zip(listener.incoming()) {
+        if shared.stopping.load(Ordering::SeqCst) {
+            break;
+        }
+        let Ok(stream) = stream else {
+            continue;
+        };
+        threads.retain(|thread| !thread.is_finished());
+        if shared.enter(number, &stream).is_err() {
+            continue;
+        }
+        let shared = Arc::clone(shared);
+        threads.push(thread::spawn(move || {
+            shared.serve(stream).ok();
+            shared.leave(number);
+        }));
+    }
+    for thread in threads {
+        thread.join().ok();
+    }
+}
+
+impl Shared {
+    /// Waits for a place among the connections and takes it.
+    fn enter(&self, number: u64, stream: &TcpStream) -> io::Result<()> {
+        let stream = stream.try_clone()?;
+        let open = self.open.lock().expect("no thread panicked");
+        let mut open = self.closed.wait_while(open, |open| open.len() >= MAX_CONNECTIONS).expect("no thread panicked");
+        open.insert(number, stream);
+        Ok(())
+    }
+
+    fn leave(&self, number: u64) {
+        self.open.lock().expect("no thread panicked").remove(&number);
+        self.closed.notify_all();
+    }
+
+    fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
+        stream.set_read_timeout(Some(SILENCE))?;
+        stream.set_write_timeout(Some(SILENCE))?;
+        let request = Request::read(&mut stream)?;
+        let response = if self.is_allowed(&request) { self.backend(&request)? } else { Response::unauthorized() };
+        let line =
+            format!("{} {} {}", &response.status[..3.min(response.status.len())], request.method, request.target);
+        self.requests.lock().expect("no thread panicked").push(line);
+        response.write(&mut stream)?;
+        stream.shutdown(Shutdown::Write)?;
+        // Closing with unread input would reset the connection and lose the answer.
+        io::copy(&mut stream, &mut io::sink())?;
+        Ok(())
+    }
+
+    fn is_allowed(&self, request: &Request) -> bool {
+        let Some(token) = &self.token else {
+            return true;
+        };
+        let expected = format!("Basic {}", base64(format!("{USER}:{token}").as_bytes()));
+        request.header("authorization") == Some(&expected)
+    }
+
+    /// Runs `git http-backend`, which speaks CGI.
+    fn backend(&self, request: &Request) -> io::Result<Response> {
+        let mut command = self.sandbox.command("git");
+        command
+            .arg("http-backend")
+            .env("GIT_PROJECT_ROOT", self.sandbox.remotes())
+            .env("GIT_HTTP_EXPORT_ALL", "1")
+            .env("REQUEST_METHOD", &request.method)
+            .env("PATH_INFO", request.path())
+            .env("QUERY_STRING", request.query())
+            .env("CONTENT_LENGTH", request.body.len().to_string())
+            .env("REMOTE_ADDR", "127.0.0.1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        for (header, variable) in [
+            ("content-type", "CONTENT_TYPE"),
+            ("content-encoding", "HTTP_CONTENT_ENCODING"),
+            ("git-protocol", "GIT_PROTOCOL"),
+        ] {
+            if let Some(value) = request.header(header) {
+                command.env(variable, value);
+            }
+        }
+        if self.token.is_some() {
+            command.env("REMOTE_USER", USER);
+        }
+        let mut child = command.spawn()?;
+        let mut input = child.stdin.take().expect("stdin is piped");
+        let output = thread::scope(|scope| {
+            scope.spawn(move || input.write_all(&request.body).ok());
+            let mut output = Vec::new();
+            child.stdout.take().expect("stdout is piped").read_to_end(&mut output).map(|_| output)
+        });
+        child.wait()?;
+        Ok(Response::from_cgi(&output?))
+    }
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for chunk in bytes.chunks(3) {
+        let group = chunk.iter().fold(0u32, |group, byte| group << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
+        for place in 0..4 {
+            let digit = DIGITS[(group >> (18 - 6 * place)) as usize & 63];
+            text.push(if place <= chunk.len() { char::from(digit) } else { '=' });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+    use crate::{TestRepository, wait_until};
+
+    fn served() -> (Sandbox, TestRepository) {
+        let sandbox = Sandbox::new();
+        let repository = sandbox.repository("app").with_remote();
+        (sandbox, repository)
+    }
+
+    #[test]
+    fn everyone_can_clone_and_fetch_from_an_open_one() {
+        let (sandbox, repository) = served();
+        let server = HttpRemote::open(&sandbox);
+        sandbox.git(sandbox.path(), &["clone", "--quiet", &server.url("acme/app.git"), "clone"]);
+        let clone = sandbox.path().join("clone");
+        assert_eq!(sandbox.git(&clone, &["rev-parse", "HEAD"]), repository.head());
+        let commit = repository.remote().advance("x");
+        sandbox.git(&clone, &["fetch", "--quiet"]);
+        assert_eq!(sandbox.git(&clone, &["rev-parse", "origin/main"]), commit);
+        let requests = server.requests();
+        assert!(requests.iter().any(|line| line == "200 POST /acme/app.git/git-upload-pack"), "{requests:?}");
+        let missing = sandbox.try_git(sandbox.path(), &["ls-remote", &server.url("acme/none.git")]);
+        assert!(missing.stderr.contains("not found"), "{}", missing.stderr);
+    }
+
+    #[test]
+    fn a_token_is_asked_for() {
+        let (sandbox, repository) = served();
+        let server = HttpRemote::with_token(&sandbox, "s3cret");
+        let refused = sandbox.try_git(sandbox.path(), &["ls-remote", &server.url("acme/app.git")]);
+        assert_eq!(refused.status, 128, "{}", refused.told());
+        assert!(server.requests().iter().all(|line| line.starts_with("401 ")), "{:?}", server.requests());
+        let wrong = server.url_with_token("acme/app.git").replace("s3cret", "wrong");
+        assert_eq!(sandbox.try_git(sandbox.path(), &["ls-remote", &wrong]).status, 128);
+        let listed = sandbox.git(sandbox.path(), &["ls-remote", &server.url_with_token("acme/app.git"), "HEAD"]);
+        assert!(listed.starts_with(&repository.head()), "{listed}");
+    }
+
+    #[test]
+    fn pushes_large_and_small_arrive() {
+        let (sandbox, repository) = served();
+        let server = HttpRemote::with_token(&sandbox, "t");
+        repository.git(&["remote", "set-url", "origin", &server.url_with_token("acme/app.git")]);
+        // Too large for one buffer of git's, so that it comes in chunks; hard to compress.
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let noise = std::iter::repeat_with(|| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state.to_le_bytes()
+        });
+        let noise: Vec<u8> = noise.take(400_000).flatten().collect();
+        let commit = repository.write("noise", noise).commit("noise");
+        repository.push();
+        assert_eq!(repository.remote().head(), commit);
+        let commit = repository.write("small", "x").commit("small");
+        repository.push();
+        assert_eq!(repository.remote().head(), commit);
+    }
+
+    #[test]
+    fn a_question_so_long_that_git_compresses_it_is_understood() {
+        let (sandbox, repository) = served();
+        for number in 0..40 {
+            repository.git(&["commit", "--quiet", "--allow-empty", "--message", &number.to_string()]);
+            repository.git(&["branch", &format!("branch-{number}")]);
+        }
+        repository.git(&["push", "--quiet", "--all", "origin"]);
+        let server = HttpRemote::open(&sandbox);
+        sandbox.git(sandbox.path(), &["clone", "--quiet", "--bare", &server.url("acme/app.git"), "clone"]);
+        let branches = sandbox.git(sandbox.path().join("clone"), &["branch", "--list", "branch-*"]);
+        assert_eq!(branches.lines().count(), 40);
+    }
+
+    #[test]
+    fn without_permission_nobody_pushes() {
+        let (sandbox, repository) = served();
+        let server = HttpRemote::open(&sandbox);
+        repository.git(&["remote", "set-url", "origin", &server.url("acme/app.git")]);
+        repository.write("x", "x").commit("x");
+        let refused = repository.try_git(&["push", "origin", "HEAD"]);
+        assert_ne!(refused.status, 0, "{}", refused.told());
+        repository.remote().git(&["config", "http.receivepack", "true"]);
+        repository.push();
+        assert_eq!(repository.remote().head(), repository.head());
+    }
+
+    #[test]
+    fn it_stops_when_dropped_although_a_client_is_silent() {
+        let (sandbox, _repository) = served();
+        let server = HttpRemote::open(&sandbox);
+        let address = server.address;
+        let silent = TcpStream::connect(address).unwrap();
+        sandbox.git(sandbox.path(), &["ls-remote", &server.url("acme/app.git")]);
+        let start = Instant::now();
+        drop(server);
+        assert!(start.elapsed() < SILENCE / 2);
+        // A program that another test is just starting may hold the listener for a moment.
+        wait_until(|| TcpStream::connect(address).is_err(), SILENCE);
+        drop(silent);
+    }
+
+    #[test]
+    fn many_clients_at_once_are_served() {
+        let (sandbox, _repository) = served();
+        let server = HttpRemote::open(&sandbox);
+        thread::scope(|scope| {
+            for _ in 0..24 {
+                scope.spawn(|| sandbox.git(sandbox.path(), &["ls-remote", &server.url("acme/app.git")]));
+            }
+        });
+    }
+
+    #[test]
+    fn base64_is_padded() {
+        let pairs = [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("a:b~\u{ff}", "YTpifsO/")];
+        for (plain, encoded) in pairs {
+            assert_eq!(base64(plain.as_bytes()), encoded);
+        }
+    }
+}

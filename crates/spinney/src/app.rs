@@ -1,0 +1,180 @@
+//! One run of the command line: its options, its environment, its voice.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+use spinney_core::config::Layers;
+use spinney_core::{RepositoryId, Workspace};
+use spinney_engine::notice::{Notice, Phase, Warning};
+use spinney_engine::{Among, Context, Engine, EngineOptions, plural};
+
+use crate::cli::{Color, Command, Global};
+use crate::commands;
+use crate::environment::Environment;
+use crate::error::{CliError, Result};
+use crate::ui::progress::Progress;
+use crate::ui::{Ui, words};
+
+#[derive(Debug)]
+pub struct App {
+    pub global: Global,
+    pub environment: Environment,
+    pub ui: Ui,
+}
+
+impl App {
+    pub fn new(global: Global, environment: Environment) -> Self {
+        match global.color {
+            Color::Auto => {}
+            Color::Always => anstream::ColorChoice::Always.write_global(),
+            Color::Never => anstream::ColorChoice::Never.write_global(),
+        }
+        if global.verbose {
+            let max = tracing::Level::DEBUG;
+            tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(max).without_time().init();
+        }
+        let live = std::io::stderr().is_terminal() && !global.quiet && !global.json && !environment.is_ci();
+        let ui = Ui { quiet: global.quiet, json: global.json, progress: Progress::new(live) };
+        Self { global, environment, ui }
+    }
+
+    /// Runs a command; an interrupt drops what it was doing and undoes what it left open.
+    pub async fn run(&self, command: Command) -> Result<u8> {
+        tokio::select! {
+            outcome = commands::run(self, command) => outcome,
+            Ok(()) = tokio::signal::ctrl_c() => {
+                self.ui.progress.clear();
+                if let Ok(engine) = self.open_engine().await {
+                    let _ = engine.recover(&|_| {}).await;
+                }
+                Err(CliError::interrupted())
+            }
+        }
+    }
+
+    /// The configuration of this run without any repository's part.
+    pub fn layers(&self) -> Result<Layers> {
+        let mut layers = Layers::new();
+        let named = self.global.config.clone().map(|path| (path, true));
+        if let Some((path, must_exist)) = named.or_else(|| self.environment.config()) {
+            match std::fs::read_to_string(&path) {
+                Ok(text) => layers.file(&path, &text)?,
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound && !must_exist => {}
+                Err(error) => return Err(CliError::usage(format!("`{}` can't be read: {error}", path.display()))),
+            }
+        }
+        layers.environment(self.environment.texts())?;
+        Ok(layers)
+    }
+
+    pub fn home(&self) -> Result<PathBuf> {
+        let home = self.global.home.clone().or_else(|| self.environment.home());
+        home.ok_or_else(|| {
+            CliError::usage("neither `SPINNEY_HOME` nor `HOME` is set").hinted("name it with `--home DIR`")
+        })
+    }
+
+    async fn open_engine(&self) -> Result<Engine> {
+        let options = EngineOptions {
+            home: self.home()?,
+            account: "local".to_owned(),
+            layers: self.layers()?,
+            environment: self.environment.all(),
+        };
+        Ok(Engine::open(options).await?)
+    }
+
+    /// Opens the engine, and finishes or undoes what others left half done.
+    pub async fn engine(&self) -> Result<Engine> {
+        let engine = self.open_engine().await?;
+        engine.recover(&self.observer()).await?;
+        Ok(engine)
+    }
+
+    /// The repository that the command is about.
+    pub async fn context(&self, engine: &Engine) -> Result<Context> {
+        Ok(engine.repository(self.global.repo.as_deref(), &current_directory()?).await?)
+    }
+
+    /// The repository that the command is about, or none when it was started outside of any.
+    pub async fn context_if_any(&self, engine: &Engine) -> Result<Option<Context>> {
+        match engine.repository(self.global.repo.as_deref(), &current_directory()?).await {
+            Ok(context) => Ok(Some(context)),
+            Err(spinney_engine::Error::Git(spinney_git::Error::NotARepository { .. }))
+                if self.global.repo.is_none() =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Finds a workspace by what the person typed, with its repository.
+    pub async fn workspace(&self, engine: &Engine, name: &str, among: Among) -> Result<(Context, Workspace)> {
+        let here = self.context_if_any(engine).await?;
+        let repository: Option<&RepositoryId> = here.as_ref().map(|context| &context.repository.id);
+        let workspace = engine.find_workspace(repository, name, among).await?;
+        let context = match here {
+            Some(context) if context.repository.id == workspace.repository_id => context,
+            _ => engine.context_of(&workspace).await?,
+        };
+        Ok((context, workspace))
+    }
+
+    /// Turns what the engine tells into talk and progress.
+    pub fn observer(&self) -> impl Fn(Notice) + Send + Sync + '_ {
+        move |notice| match notice {
+            Notice::Phase(phase) => self.ui.progress.set(phase_text(&phase)),
+            Notice::SetupOutput(line) => self.ui.say(format!("  {line}")),
+            Notice::Warning(warning) => match warning {
+                Warning::MadeRoom { name, evidence } => {
+                    self.ui.say(format!(
+                        "{name} went to the trash to make room ({evidence}); `spinney restore {name}` undoes it"
+                    ));
+                }
+                Warning::Recovered { what } => self.ui.say(what),
+                other => self.ui.warn(warning_text(&other)),
+            },
+        }
+    }
+}
+
+pub fn current_directory() -> Result<PathBuf> {
+    std::env::current_dir().map_err(|error| CliError::failed(format!("the current directory can't be read: {error}")))
+}
+
+fn phase_text(phase: &Phase) -> String {
+    match phase {
+        Phase::Fetching { remote } => format!("fetching from {remote}"),
+        Phase::Cloning { url } => format!("cloning {url}"),
+        Phase::Waiting { workspace } => format!("waiting for another process to finish {workspace}"),
+        Phase::CheckingOut => "checking files out".to_owned(),
+        Phase::CopyingFiles { count } => format!("copying {}", plural(*count, "file")),
+        Phase::UpdatingSubmodules => "updating submodules".to_owned(),
+        Phase::PullingLfs => "pulling LFS files".to_owned(),
+        Phase::RunningSetup { line } => format!("setup: {line}"),
+        Phase::MakingRoom => "looking for merged workspaces to make room".to_owned(),
+        Phase::Finishing => "finishing".to_owned(),
+    }
+}
+
+fn warning_text(warning: &Warning) -> String {
+    match warning {
+        Warning::FetchFailed { remote, cause, age } => {
+            let known = match age {
+                Some(age) => format!("going on with what was fetched {}", words::span_ago(*age)),
+                None => "going on with what is here, of unknown age".to_owned(),
+            };
+            format!("could not fetch from `{remote}` ({cause}); {known}")
+        }
+        Warning::SetupWithheld { lines } => {
+            format!(
+                "{} of `spinney.toml` not run: nobody trusted it yet; see `spinney trust`",
+                plural(*lines, "setup line")
+            )
+        }
+        Warning::NotCopied { path, reason } => format!("`{}` was not copied: {reason}", path.display()),
+        Warning::MadeRoom { name, .. } => name.clone(),
+        Warning::Recovered { what } | Warning::Minor { what } => what.clone(),
+    }
+}

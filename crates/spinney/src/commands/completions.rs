@@ -1,0 +1,36 @@
+//! `spinney completions`: the script that teaches a shell to complete.
+
+use clap::{Args, ValueEnum};
+
+use crate::app::App;
+use crate::completion;
+use crate::error::Result;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+impl Shell {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Bash => "bash",
+            Self::Zsh => "zsh",
+            Self::Fish => "fish",
+        }
+    }
+}
+
+/// Print the completion script for a shell; it completes workspace names too
+#[derive(Debug, Args)]
+#[command(after_help = "Example: source <(spinney completions bash)")]
+pub struct CompletionsArgs {
+    shell: Shell,
+}
+
+pub fn run(app: &App, args: CompletionsArgs) -> Result<u8> {
+    app.ui.print(completion::script(args.shell)?.trim_end());
+    Ok(0)
+}

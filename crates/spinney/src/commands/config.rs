@@ -1,0 +1,66 @@
+//! `spinney config`: what holds, and where it comes from.
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use crate::app::App;
+use crate::error::Result;
+use crate::ui::style;
+use crate::ui::table::{Cell, Table};
+
+/// Show or check the configuration
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  spinney config show\n  SPINNEY_LIMITS__MAX_WORKSPACES=50 spinney config show --json"
+)]
+pub struct ConfigArgs {
+    #[command(subcommand)]
+    command: ConfigCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum ConfigCommand {
+    /// Show every value and where it comes from
+    #[command(after_help = "Example: spinney config show")]
+    Show,
+    /// Check all layers; says what is wrong and where
+    #[command(after_help = "Example: spinney config validate")]
+    Validate,
+}
+
+pub async fn run(app: &App, args: ConfigArgs) -> Result<u8> {
+    // Without any repository the layers are checked by themselves, before a home or a store is opened.
+    let resolved = app.layers()?.resolve()?;
+    let engine = app.engine().await?;
+    let context = app.context_if_any(&engine).await?;
+    let entries = context.as_ref().map_or(&resolved, |context| &context.resolved).entries();
+    match args.command {
+        ConfigCommand::Validate => {
+            if app.ui.json {
+                app.ui.print_json(&json!({ "valid": true }));
+            } else {
+                app.ui.say("all layers are valid");
+            }
+        }
+        ConfigCommand::Show if app.ui.json => {
+            let list: Vec<_> = entries
+                .iter()
+                .map(|entry| json!({ "key": entry.key, "value": entry.value, "source": entry.source.to_string() }))
+                .collect();
+            app.ui.print_json(&json!({ "config": list }));
+        }
+        ConfigCommand::Show => {
+            let mut table = Table::with_header(&["KEY", "VALUE", "FROM"]);
+            for entry in entries {
+                let source_style = if entry.source.kind() == "default" { style::QUIET } else { style::GOOD };
+                table.row([
+                    Cell::styled(entry.key, style::NAME),
+                    Cell::from(entry.value.to_string()),
+                    Cell::styled(entry.source.to_string(), source_style),
+                ]);
+            }
+            app.ui.print(table.render());
+        }
+    }
+    Ok(0)
+}

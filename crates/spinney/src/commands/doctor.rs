@@ -1,0 +1,42 @@
+//! `spinney doctor`: a mark, a fact and, where it is not good, what to type.
+
+use clap::Args;
+use serde_json::json;
+use spinney_engine::Mark;
+
+use crate::app::App;
+use crate::error::Result;
+use crate::ui::style;
+use crate::ui::table::{Cell, Table};
+
+/// Check git, disk, store, locks and orphans; says what to do
+///
+/// Exits with 1 when something is bad.
+#[derive(Debug, Args)]
+#[command(after_help = "Example: spinney doctor")]
+pub struct DoctorArgs {}
+
+pub async fn run(app: &App, _args: DoctorArgs) -> Result<u8> {
+    let engine = app.engine().await?;
+    app.ui.progress.set("looking at everything".to_owned());
+    let checks = engine.diagnose().await?;
+    app.ui.progress.clear();
+    let bad = checks.iter().any(|check| check.mark == Mark::Bad);
+    if app.ui.json {
+        app.ui.print_json(&json!({ "checks": checks, "healthy": !bad }));
+        return Ok(u8::from(bad));
+    }
+    let mut table = Table::default();
+    for check in checks {
+        let mark = match check.mark {
+            Mark::Good => Cell::styled("✓", style::GOOD),
+            Mark::Notice => Cell::styled("!", style::WARNING),
+            Mark::Bad => Cell::styled("✗", style::ERROR),
+        };
+        let mut cells = vec![mark, Cell::styled(check.name, style::NAME), Cell::from(check.fact)];
+        cells.extend(check.fix.map(Cell::from));
+        table.row(cells);
+    }
+    app.ui.print(table.render());
+    Ok(u8::from(bad))
+}

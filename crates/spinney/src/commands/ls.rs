@@ -1,0 +1,185 @@
+//! `spinney ls`: the workspaces, from the store alone or with what git says.
+
+use clap::Args;
+use serde_json::json;
+use spinney_core::{Workspace, WorkspaceStatus};
+use spinney_engine::{Among, Context, Details, Engine, plural};
+
+use crate::app::App;
+use crate::document;
+use crate::error::Result;
+use crate::ui::table::{Cell, Table};
+use crate::ui::{style, words};
+
+/// How many trees are asked at once: enough to keep the disk busy, few enough to leave the machine usable.
+const AT_ONCE: usize = 8;
+
+/// List workspaces
+///
+/// From the store alone, at once; `-l` asks git in every tree. Outside of any repository, those of all.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  spinney ls\n  spinney ls -l\n  spinney ls --all --json")]
+pub struct LsArgs {
+    /// Ask git: changes, distance from base, merged or not
+    #[arg(short)]
+    long: bool,
+    /// The trash too
+    #[arg(long)]
+    all: bool,
+    /// Only those with this status
+    #[arg(long, value_name = "STATUS")]
+    status: Option<WorkspaceStatus>,
+}
+
+pub async fn run(app: &App, args: LsArgs) -> Result<u8> {
+    let engine = app.engine().await?;
+    let context = app.context_if_any(&engine).await?;
+    let among = if args.all || args.status.is_some() { Among::All } else { Among::Live };
+    let repository = context.as_ref().map(|context| &context.repository.id);
+    let mut workspaces = engine.workspaces(repository, among).await?;
+    if let Some(status) = args.status {
+        workspaces.retain(|workspace| workspace.status == status);
+    }
+    let details = if args.long {
+        app.ui.progress.set(format!("asking git in {}", plural(workspaces.len(), "tree")));
+        Some(inspect_all(&engine, context.as_ref(), &workspaces).await?)
+    } else {
+        None
+    };
+    app.ui.progress.clear();
+    if app.ui.json {
+        let document = |(index, workspace): (usize, &Workspace)| {
+            let document = document::workspace(&engine, workspace);
+            match &details {
+                Some(details) => document::with_details(document, workspace, &details[index]),
+                None => document,
+            }
+        };
+        let list: Vec<_> = workspaces.iter().enumerate().map(document).collect();
+        app.ui.print_json(&json!({ "workspaces": list }));
+        return Ok(0);
+    }
+    print_heading(app, context.as_ref(), &workspaces);
+    if !workspaces.is_empty() {
+        app.ui.print(table(&workspaces, details.as_deref(), context.is_none()).render());
+    }
+    Ok(0)
+}
+
+fn print_heading(app: &App, context: Option<&Context>, workspaces: &[Workspace]) {
+    let live = workspaces.iter().filter(|workspace| workspace.status.is_live()).count();
+    match context {
+        Some(context) => {
+            let limit = context.config().limits.max_workspaces;
+            app.ui.say(format!("{}: {live} of {limit} workspaces", context.repository.name));
+        }
+        None => app.ui.say(format!("all repositories: {}", plural(live, "workspace"))),
+    }
+    if workspaces.is_empty() {
+        app.ui.say("make the first with `spinney new --issue 42` or `spinney new --task \"Add dark mode\"`");
+    }
+}
+
+fn table(workspaces: &[Workspace], details: Option<&[Details]>, with_repository: bool) -> Table {
+    let mut columns = vec!["NAME", "BRANCH", "STATE"];
+    if details.is_some() {
+        columns.extend(["CHANGES", "±BASE"]);
+    }
+    columns.extend(["AGE", "BY"]);
+    if with_repository {
+        columns.push("REPOSITORY");
+    }
+    let mut table = Table::with_header(&columns);
+    for (index, workspace) in workspaces.iter().enumerate() {
+        let details = details.map(|details| &details[index]);
+        let state = details.map_or(workspace.status.as_str(), |details| details.state(workspace));
+        let mut cells = vec![
+            Cell::styled(workspace.name.as_str(), style::NAME),
+            Cell::from(workspace.branch.as_str()),
+            Cell::styled(state, state_style(state)),
+        ];
+        if let Some(details) = details {
+            cells.extend([Cell::from(changes(details)), Cell::from(distance(details))]);
+        }
+        cells.extend([Cell::from(words::age(workspace.last_activity_at)), Cell::from(workspace.platform.as_str())]);
+        if with_repository {
+            cells.push(Cell::from(workspace.repository.to_string()));
+        }
+        table.row(cells);
+    }
+    table
+}
+
+fn state_style(state: &str) -> anstyle::Style {
+    match state {
+        "merged" => style::GOOD,
+        "broken" | "lost" => style::ERROR,
+        "stale" => style::WARNING,
+        "trashed" | "purged" => style::QUIET,
+        _ => anstyle::Style::new(),
+    }
+}
+
+pub fn changes(details: &Details) -> String {
+    match (details.changed, details.untracked) {
+        (Some(0), Some(0)) => "–".to_owned(),
+        (Some(changed), Some(0)) => plural(changed, "file"),
+        (Some(0), Some(untracked)) => format!("{untracked} untracked"),
+        (Some(changed), Some(untracked)) => format!("{}, {untracked} untracked", plural(changed, "file")),
+        _ => "?".to_owned(),
+    }
+}
+
+pub fn distance(details: &Details) -> String {
+    match details.distance {
+        Some((0, 0)) => "–".to_owned(),
+        Some((ahead, 0)) => format!("+{ahead}"),
+        Some((ahead, behind)) => format!("+{ahead} −{behind}"),
+        None => "?".to_owned(),
+    }
+}
+
+/// Asks git about every workspace, several at a time, keeping their order.
+async fn inspect_all(engine: &Engine, here: Option<&Context>, workspaces: &[Workspace]) -> Result<Vec<Details>> {
+    let mut contexts: Vec<Context> = Vec::new();
+    for workspace in workspaces {
+        let known = |context: &Context| context.repository.id == workspace.repository_id;
+        if !here.is_some_and(known) && !contexts.iter().any(known) {
+            contexts.push(engine.context_of(workspace).await?);
+        }
+    }
+    let context_of = |workspace: &Workspace| {
+        let known = |context: &&Context| context.repository.id == workspace.repository_id;
+        here.filter(known).or_else(|| contexts.iter().find(known))
+    };
+    let mut all = Vec::with_capacity(workspaces.len());
+    for chunk in workspaces.chunks(AT_ONCE) {
+        let asked = chunk.iter().map(|workspace| async move {
+            match context_of(workspace) {
+                Some(context) if workspace.status.is_live() => engine.inspect(context, workspace).await,
+                _ => Details::default(),
+            }
+        });
+        all.extend(join_all(asked).await);
+    }
+    Ok(all)
+}
+
+/// Drives a few futures at once, on this one thread.
+async fn join_all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
+    let mut pending: Vec<_> = futures.map(|future| (Box::pin(future), None)).collect();
+    std::future::poll_fn(|context| {
+        let mut ready = true;
+        for (future, output) in &mut pending {
+            if output.is_none() {
+                match future.as_mut().poll(context) {
+                    std::task::Poll::Ready(value) => *output = Some(value),
+                    std::task::Poll::Pending => ready = false,
+                }
+            }
+        }
+        if ready { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+    })
+    .await;
+    pending.into_iter().filter_map(|(_, output)| output).collect()
+}

@@ -1,0 +1,50 @@
+//! One file a command.
+
+pub mod adopt;
+pub mod cd;
+pub mod completions;
+pub mod config;
+pub mod demo;
+pub mod doctor;
+pub mod exec;
+pub mod init;
+pub mod ls;
+pub mod new;
+pub mod path;
+pub mod repo;
+pub mod restore;
+pub mod rm;
+pub mod shell_init;
+pub mod show;
+pub mod status;
+pub mod trust;
+pub mod why;
+
+use crate::app::App;
+use crate::cli::Command;
+use crate::error::Result;
+
+/// Runs a command; gives its exit status.
+pub async fn run(app: &App, command: Command) -> Result<u8> {
+    match command {
+        Command::New(args) => new::run(app, args).await,
+        Command::Ls(args) => ls::run(app, args).await,
+        Command::Show(args) => show::run(app, args).await,
+        Command::Path(args) => path::run(app, args).await,
+        Command::Cd(args) => cd::run(&args),
+        Command::Status(args) => status::run(app, args).await,
+        Command::Why(args) => why::run(app, args).await,
+        Command::Rm(args) => rm::run(app, args).await,
+        Command::Restore(args) => restore::run(app, args).await,
+        Command::Adopt(args) => adopt::run(app, args).await,
+        Command::Exec(args) => exec::run(app, args).await,
+        Command::Repo(args) => repo::run(app, args).await,
+        Command::Init(args) => init::run(app, args).await,
+        Command::Trust(args) => trust::run(app, args).await,
+        Command::Config(args) => config::run(app, args).await,
+        Command::Doctor(args) => doctor::run(app, args).await,
+        Command::Completions(args) => completions::run(app, args),
+        Command::ShellInit(args) => shell_init::run(app, args),
+        Command::Demo(args) => demo::run(app, args).await,
+    }
+}

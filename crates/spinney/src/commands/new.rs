@@ -1,0 +1,152 @@
+//! `spinney new`: resolves a piece of work to its workspace.
+
+use std::time::Instant;
+
+use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
+use serde_json::json;
+use spinney_core::work::{InvalidWork, parse_number};
+use spinney_core::{BranchName, CommitId, Method, Platform, Work};
+use spinney_engine::{Continued, Request, Resolution};
+
+use crate::app::App;
+use crate::document;
+use crate::error::{CliError, Result};
+use crate::ui::{style, words};
+
+/// Give a piece of work its workspace, and print the path
+///
+/// The same work always gets the same workspace: asked again, it is found, not made. The path alone goes to stdout.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  cd \"$(spinney new --issue 42)\"\n  spinney new --pr 99 --head feature/auth\n  \
+    spinney new --task \"Add dark mode\" --base develop\n  spinney new --branch feature/search --json")]
+pub struct NewArgs {
+    #[command(flatten)]
+    work: WorkArgs,
+    /// A title for people
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+    /// Start from this branch, tag or commit [default: `workspace.base`, else the remote's HEAD]
+    #[arg(long, value_name = "BRANCH")]
+    base: Option<BranchName>,
+    /// Issues and pull requests of this repository that this belongs to: their workspace is shared
+    #[arg(long, value_name = "42,pr:9", value_delimiter = ',', value_parser = Work::link)]
+    links: Vec<Work>,
+    /// Adopt the worktree that has this branch, if there is one
+    #[arg(long, value_name = "BRANCH")]
+    suggest: Option<BranchName>,
+    /// The conversation that asks: it gets the same workspace again, whatever it asks for
+    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
+    conversation: Option<String>,
+    /// The platform that asks
+    #[arg(long, default_value = "cli")]
+    platform: Platform,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "The work (one of these)")]
+#[group(required = true, multiple = true)]
+pub struct WorkArgs {
+    /// An issue
+    #[arg(long, value_name = "N", value_parser = parse_number, conflicts_with_all = ["pr", "review", "thread", "task", "branch"])]
+    issue: Option<u64>,
+    /// A pull request, on its own branch (with --head) or on a branch for review
+    #[arg(long, value_name = "N", value_parser = parse_number, conflicts_with_all = ["review", "thread", "task", "branch"])]
+    pr: Option<u64>,
+    /// A pull request's own branch in this repository
+    #[arg(long, value_name = "BRANCH", requires = "pr")]
+    head: Option<BranchName>,
+    /// A pull request's commit, in full
+    #[arg(long, value_name = "SHA")]
+    sha: Option<CommitId>,
+    /// The pull request comes from a fork
+    #[arg(long, requires = "pr")]
+    fork: bool,
+    /// A review of a pull request
+    #[arg(long, value_name = "N", value_parser = parse_number, conflicts_with_all = ["thread", "task", "branch"])]
+    review: Option<u64>,
+    /// A conversation's thread
+    #[arg(long, value_name = "ID", conflicts_with_all = ["task", "branch"])]
+    thread: Option<String>,
+    /// A task in words
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["branch"])]
+    task: Option<String>,
+    /// A task on exactly this branch
+    #[arg(long, value_name = "NAME")]
+    branch: Option<BranchName>,
+}
+
+impl WorkArgs {
+    fn work(&self) -> Result<Work> {
+        let invalid = |error: InvalidWork| CliError::usage(error.to_string());
+        if self.sha.is_some() && self.pr.is_none() && self.review.is_none() {
+            return Err(CliError::usage("`--sha` goes with `--pr` or `--review`"));
+        }
+        match self {
+            Self { issue: Some(number), .. } => Ok(Work::issue(*number)),
+            Self { pr: Some(number), .. } => Ok(Work::pr(*number)),
+            Self { review: Some(number), .. } => Ok(Work::review(*number)),
+            Self { thread: Some(id), .. } => Work::thread(id).map_err(invalid),
+            Self { task: Some(text), .. } => Work::task(text).map_err(invalid),
+            Self { branch: Some(branch), .. } => Ok(Work::branch(branch)),
+            _ => {
+                Err(CliError::usage("no work is named")
+                    .hinted("`spinney new --issue N`, or `--help` for the other kinds"))
+            }
+        }
+    }
+}
+
+pub async fn run(app: &App, args: NewArgs) -> Result<u8> {
+    let started = Instant::now();
+    let mut request = Request::new(args.work.work()?);
+    request.title = args.title.or_else(|| args.work.task.clone());
+    request.base = args.base;
+    request.branch = args.work.branch;
+    request.head = args.work.head;
+    request.sha = args.work.sha;
+    request.fork = args.work.fork;
+    request.links = args.links;
+    request.suggest = args.suggest;
+    request.conversation = args.conversation;
+    request.platform = args.platform;
+
+    let engine = app.engine().await?;
+    let context = app.context(&engine).await?;
+    let (_, resolution) = engine.resolve(context, &request, &app.observer()).await?;
+    app.ui.progress.clear();
+    if app.ui.json {
+        let mut document = document::workspace(&engine, &resolution.workspace);
+        document["method"] = json!(resolution.method);
+        document["warm"] = json!(false);
+        app.ui.print_json(&document);
+    } else {
+        app.ui.say(format!("{}, {}", sentence(&resolution), words::took(started.elapsed())));
+        app.ui.print(resolution.workspace.path.display());
+    }
+    Ok(0)
+}
+
+/// How the workspace came to be the answer.
+pub fn sentence(resolution: &Resolution) -> String {
+    let Resolution { workspace, method, .. } = resolution;
+    let name = style::paint(style::NAME, &workspace.name);
+    let branch = &workspace.branch;
+    let touched = words::ago(workspace.last_activity_at);
+    match method {
+        Method::Existing => format!("{name}: this conversation's, on `{branch}`, last touched {touched}"),
+        Method::Reused => format!("{name}: already here on `{branch}`, last touched {touched}"),
+        Method::Shared => format!("{name}: shared, on `{branch}`, last touched {touched}"),
+        Method::Adopted => format!("{name}: adopted on `{branch}`, as it is"),
+        Method::Created => {
+            let fetched = resolution.fetched.map(|at| format!(" (fetched {})", words::ago(at))).unwrap_or_default();
+            let from = resolution.started_from.as_deref().unwrap_or_default();
+            let short = workspace.base_commit.short();
+            match resolution.continued {
+                None => format!("{name}: new on `{branch}` from `{from}` {short}{fetched}"),
+                Some(Continued::Local) => format!("{name}: continues the branch `{branch}` that was here{fetched}"),
+                Some(Continued::Remote) => format!("{name}: continues `{from}`{fetched}"),
+            }
+        }
+    }
+}

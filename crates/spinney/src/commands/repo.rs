@@ -1,0 +1,145 @@
+//! `spinney repo`: the repositories that Spinney knows.
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+use spinney_core::RepositoryName;
+use spinney_engine::{AddRepository, Among};
+
+use crate::app::{App, current_directory};
+use crate::document;
+use crate::error::Result;
+use crate::ui::style;
+use crate::ui::table::{Cell, Table};
+
+/// Add, list, sync and forget repositories
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  spinney repo add https://github.com/acme/app.git\n  spinney repo sync acme/app")]
+pub struct RepoArgs {
+    #[command(subcommand)]
+    command: RepoCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum RepoCommand {
+    /// Add a repository: a URL is cloned bare into the home, a path is used as it is
+    #[command(after_help = "Credentials come from git's own helpers, or from the variable that --token-env names; \
+        they are never written down.\n\nExample: spinney repo add https://github.com/acme/app.git --token-env GITHUB_TOKEN")]
+    Add {
+        #[arg(value_name = "URL|PATH")]
+        place: String,
+        /// Call it so
+        #[arg(long, value_name = "OWNER/NAME")]
+        name: Option<RepositoryName>,
+        /// The environment variable that holds the token
+        #[arg(long, value_name = "NAME")]
+        token_env: Option<String>,
+    },
+    /// List the known repositories
+    #[command(after_help = "Example: spinney repo ls")]
+    Ls,
+    /// Fetch all branches from the remote, and drop those that are gone there
+    #[command(after_help = "Example: spinney repo sync acme/app")]
+    Sync {
+        /// A name or path [default: the repository of the current directory]
+        repository: Option<String>,
+    },
+    /// Forget a repository; refused while it has live workspaces
+    #[command(after_help = "A clone that Spinney made goes to the trash.\n\nExample: spinney repo rm acme/app")]
+    Rm {
+        /// A name or path [default: the repository of the current directory]
+        repository: Option<String>,
+    },
+}
+
+pub async fn run(app: &App, args: RepoArgs) -> Result<u8> {
+    match args.command {
+        RepoCommand::Add { place, name, token_env } => add(app, &place, AddRepository { name, token_env }).await,
+        RepoCommand::Ls => ls(app).await,
+        RepoCommand::Sync { repository } => sync(app, repository).await,
+        RepoCommand::Rm { repository } => rm(app, repository).await,
+    }
+}
+
+async fn add(app: &App, place: &str, add: AddRepository) -> Result<u8> {
+    let engine = app.engine().await?;
+    let context = engine.add_repository(place, &current_directory()?, &add, &app.observer()).await?;
+    app.ui.progress.clear();
+    let repository = &context.repository;
+    if app.ui.json {
+        app.ui.print_json(&document::repository(repository, 0));
+    } else {
+        let how = if repository.managed { "cloned" } else { "known" };
+        app.ui.say(format!(
+            "{}: {how}; next: spinney new --repo {} --issue 42",
+            style::paint(style::NAME, &repository.name),
+            repository.name
+        ));
+        app.ui.print(repository.root.as_ref().unwrap_or(&repository.common_dir).display());
+    }
+    Ok(0)
+}
+
+async fn ls(app: &App) -> Result<u8> {
+    let engine = app.engine().await?;
+    let workspaces = engine.workspaces(None, Among::Live).await?;
+    let live = |id| workspaces.iter().filter(|workspace| workspace.repository_id == id).count();
+    let repositories = engine.repositories().await?;
+    if app.ui.json {
+        let list: Vec<_> = repositories
+            .iter()
+            .map(|repository| document::repository(repository, live(repository.id.clone())))
+            .collect();
+        app.ui.print_json(&json!({ "repositories": list }));
+        return Ok(0);
+    }
+    if repositories.is_empty() {
+        app.ui.say("none yet: run `spinney new --issue 42` in one, or `spinney repo add URL`");
+        return Ok(0);
+    }
+    let mut table = Table::with_header(&["NAME", "WORKSPACES", "WHERE", "REMOTE"]);
+    for repository in &repositories {
+        let place = repository.root.as_ref().unwrap_or(&repository.common_dir);
+        table.row([
+            Cell::styled(repository.name.to_string(), style::NAME),
+            Cell::from(live(repository.id.clone()).to_string()),
+            Cell::from(place.display().to_string()),
+            Cell::from(repository.url.clone().unwrap_or_else(|| "–".to_owned())),
+        ]);
+    }
+    app.ui.print(table.render());
+    Ok(0)
+}
+
+async fn sync(app: &App, repository: Option<String>) -> Result<u8> {
+    let engine = app.engine().await?;
+    let selector = repository.or_else(|| app.global.repo.clone());
+    let context = engine.repository(selector.as_deref(), &current_directory()?).await?;
+    let known = engine.sync_repository(&context, &app.observer()).await?;
+    app.ui.progress.clear();
+    let name = &context.repository.name;
+    if app.ui.json {
+        app.ui
+            .print_json(&json!({ "repository": name, "default_branch": known.default_branch, "fetched_at": known.at }));
+    } else {
+        let head = known.default_branch.map(|branch| format!(", its HEAD is `{branch}`")).unwrap_or_default();
+        app.ui.say(format!("{name}: fetched{head}"));
+    }
+    Ok(0)
+}
+
+async fn rm(app: &App, repository: Option<String>) -> Result<u8> {
+    let engine = app.engine().await?;
+    let selector = repository.or_else(|| app.global.repo.clone());
+    let context = engine.repository(selector.as_deref(), &current_directory()?).await?;
+    let kept = engine.remove_repository(&context).await?;
+    let name = &context.repository.name;
+    if app.ui.json {
+        app.ui.print_json(&document::repository(&context.repository, 0));
+    } else {
+        app.ui.say(match kept {
+            Some(place) => format!("{name}: forgotten; its clone is kept at `{}`", place.display()),
+            None => format!("{name}: forgotten; nothing on disk was touched"),
+        });
+    }
+    Ok(0)
+}

@@ -1,0 +1,36 @@
+//! `spinney restore`: brings a workspace back from the trash.
+
+use clap::Args;
+use spinney_core::BranchName;
+use spinney_engine::Among;
+
+use crate::app::App;
+use crate::completion::trashed_names;
+use crate::document;
+use crate::error::Result;
+use crate::ui::style;
+
+/// Bring a workspace back from the trash: same directory, branch, index and files
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  spinney restore issue-42\n  spinney restore issue-42 --branch issue-42-old")]
+pub struct RestoreArgs {
+    /// A name, id, beginning of an id, or branch
+    #[arg(add = trashed_names())]
+    name: String,
+    /// Put it on this new branch, when its own is taken by now
+    #[arg(long, value_name = "NAME")]
+    branch: Option<BranchName>,
+}
+
+pub async fn run(app: &App, args: RestoreArgs) -> Result<u8> {
+    let engine = app.engine().await?;
+    let (context, workspace) = app.workspace(&engine, &args.name, Among::Trashed).await?;
+    let restored = engine.restore(&context, &workspace, args.branch, &app.observer()).await?;
+    if app.ui.json {
+        app.ui.print_json(&document::workspace(&engine, &restored));
+    } else {
+        app.ui.say(format!("{} is back on `{}`", style::paint(style::NAME, &restored.name), restored.branch));
+        app.ui.print(restored.path.display());
+    }
+    Ok(0)
+}

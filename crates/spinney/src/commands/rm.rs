@@ -1,0 +1,141 @@
+//! `spinney rm`: to the trash, or a refusal with every reason.
+
+use clap::Args;
+use serde_json::json;
+use spinney_core::{Consent, ReasonCode, Remover, Workspace};
+use spinney_engine::{Among, Context, Engine, Removed};
+
+use crate::app::App;
+use crate::commands::why::{reasons_table, what_helps};
+use crate::completion::workspace_names;
+use crate::document;
+use crate::error::{CliError, Result};
+use crate::ui::{style, words};
+
+/// Move workspaces to the trash, whole; refuses with every reason at once
+///
+/// Nothing is deleted: `spinney restore` brings back the same directory, branch, index and files.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  spinney rm issue-42\n  spinney rm issue-42 --allow untracked,unpushed\n  spinney rm issue-42 --force\n\n\
+    A refusal names its reasons by the codes that --allow takes; `spinney why NAME` explains them."
+)]
+pub struct RmArgs {
+    /// Names, ids, beginnings of ids, or branches
+    #[arg(required = true, add = workspace_names())]
+    names: Vec<String>,
+    /// Let go all that can be overridden
+    #[arg(long, conflicts_with = "allow")]
+    force: bool,
+    /// Let go these reasons
+    #[arg(long, value_name = "CODE,…", value_delimiter = ',')]
+    allow: Vec<ReasonCode>,
+    /// Only tell what would happen
+    #[arg(long)]
+    dry_run: bool,
+}
+
+impl RmArgs {
+    fn consent(&self) -> Consent {
+        if self.force {
+            Consent::Force
+        } else if self.allow.is_empty() {
+            Consent::None
+        } else {
+            Consent::Codes(self.allow.iter().copied().collect())
+        }
+    }
+}
+
+pub async fn run(app: &App, args: RmArgs) -> Result<u8> {
+    let engine = app.engine().await?;
+    let consent = args.consent();
+    let mut removed = Vec::new();
+    let mut failed: Vec<(String, CliError)> = Vec::new();
+    for name in &args.names {
+        match remove(app, &engine, name, &consent, args.dry_run).await {
+            Ok(outcome) => removed.push(outcome),
+            Err(error) => failed.push((name.clone(), error)),
+        }
+    }
+    if args.names.len() == 1 {
+        if let Some((_, error)) = failed.pop() {
+            return Err(error);
+        }
+        if let (true, Some(workspace)) = (app.ui.json, removed.first()) {
+            app.ui.print_json(&document::workspace(&engine, workspace));
+        }
+        return Ok(0);
+    }
+    if app.ui.json {
+        let workspaces: Vec<_> = removed.iter().map(|workspace| document::workspace(&engine, workspace)).collect();
+        let failures: Vec<_> =
+            failed.iter().map(|(name, error)| json!({ "name": name, "error": error.to_json() })).collect();
+        app.ui.print_json(&json!({ "workspaces": workspaces, "failed": failures }));
+    } else {
+        failed.iter().for_each(|(_, error)| error.print(false));
+    }
+    Ok(failed.iter().map(|(_, error)| error.exit_status()).max().unwrap_or(0))
+}
+
+async fn remove(app: &App, engine: &Engine, name: &str, consent: &Consent, dry_run: bool) -> Result<Workspace> {
+    let (context, workspace) = app.workspace(engine, name, Among::Live).await?;
+    if dry_run {
+        engine
+            .judge_for(&context, &workspace, consent)
+            .await
+            .map_err(|error| explained(&context, &workspace, error))?;
+        app.ui.say(format!("{} would go to the trash", workspace.name));
+        return Ok(workspace);
+    }
+    let removed = engine.remove(&context, &workspace, consent, &app.observer()).await;
+    let removed = match removed {
+        Ok(removed) => removed,
+        Err(error @ spinney_engine::Error::Refused { .. }) if !app.ui.json => {
+            let verdict = engine.judge(&context, &workspace, Remover::Person).await?;
+            app.ui.say(reasons_table(&verdict));
+            let help = what_helps(&workspace, &verdict, &context.config().cleanup.trash_for.to_string());
+            let mut refusal = CliError::from(error);
+            for line in help.lines() {
+                refusal = refusal.hinted(line);
+            }
+            return Err(refusal);
+        }
+        Err(error) => return Err(explained(&context, &workspace, error)),
+    };
+    tell(app, &context, &removed);
+    Ok(removed.workspace)
+}
+
+/// Adds what helps to a refusal.
+fn explained(context: &Context, workspace: &Workspace, error: spinney_engine::Error) -> CliError {
+    let refusal = CliError::from(error);
+    let verdict = spinney_core::Verdict {
+        reasons: refusal.reasons().to_vec(),
+        merge: spinney_core::Merge::Unknown { detail: String::new() },
+    };
+    if verdict.reasons.is_empty() {
+        return refusal;
+    }
+    let help = what_helps(workspace, &verdict, &context.config().cleanup.trash_for.to_string());
+    help.lines().fold(refusal, |refusal, line| refusal.hinted(line))
+}
+
+fn tell(app: &App, context: &Context, removed: &Removed) {
+    let Removed { workspace, verdict, branch_deleted } = removed;
+    let until = words::date(spinney_core::Timestamp::now().plus(context.config().cleanup.trash_for.0));
+    let with: Vec<_> = verdict
+        .reasons
+        .iter()
+        .filter(|reason| reason.blocks && !reason.code.is_held())
+        .map(|reason| format!("{} {}", reason.detail, reason.code))
+        .collect();
+    let with = if with.is_empty() { String::new() } else { format!(", with {}", with.join(", ")) };
+    let branch = if *branch_deleted {
+        format!("; its branch `{}` had nothing of its own left and went too", workspace.branch)
+    } else {
+        format!("; its branch `{}` stays", workspace.branch)
+    };
+    app.ui.say(format!("{} is in the trash until {until}{with}{branch}", style::paint(style::NAME, &workspace.name)));
+    app.ui.say(format!("undo: spinney restore {}", workspace.name));
+}

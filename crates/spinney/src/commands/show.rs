@@ -1,0 +1,86 @@
+//! `spinney show`: one workspace, with its health.
+
+use clap::Args;
+use serde_json::json;
+use spinney_core::WorkspaceStatus;
+use spinney_engine::Among;
+
+use crate::app::App;
+use crate::commands::ls::{changes, distance};
+use crate::completion::workspace_names;
+use crate::document;
+use crate::error::Result;
+use crate::ui::table::{Cell, Table};
+use crate::ui::{style, words};
+
+/// Show one workspace: what it is for, where it is, and whether it is well
+#[derive(Debug, Args)]
+#[command(after_help = "Example: spinney show issue-42")]
+pub struct ShowArgs {
+    /// A name, id, beginning of an id, or branch
+    #[arg(add = workspace_names())]
+    name: String,
+}
+
+pub async fn run(app: &App, args: ShowArgs) -> Result<u8> {
+    let engine = app.engine().await?;
+    let (context, workspace) = app.workspace(&engine, &args.name, Among::All).await?;
+    let shown = engine.show(&context, &workspace).await?;
+    if app.ui.json {
+        let mut document = document::with_details(document::workspace(&engine, &workspace), &workspace, &shown.details);
+        document["works"] = json!(shown.works);
+        let ports = shown.ports.iter().map(|port| (port.name.clone(), json!(port.port)));
+        document["ports"] = serde_json::Value::Object(ports.collect());
+        app.ui.print_json(&document);
+        return Ok(0);
+    }
+    let mut table = Table::default();
+    let mut line = |key: &str, value: String| table.row([Cell::styled(key, style::HEADER), Cell::from(value)]);
+    line("workspace", format!("{} ({})", workspace.name, workspace.id));
+    if let Some(title) = &workspace.title {
+        line("title", title.clone());
+    }
+    line("repository", workspace.repository.to_string());
+    let works: Vec<_> = shown.works.iter().map(ToString::to_string).collect();
+    line("work", if works.is_empty() { workspace.work.to_string() } else { works.join(", ") });
+    line("path", workspace.path.display().to_string());
+    if let Some(link) = &shown.link {
+        line("link", link.display().to_string());
+    }
+    line(
+        "branch",
+        match &shown.details.head {
+            Some(head) => format!("{} (HEAD is now on {head})", workspace.branch),
+            None => workspace.branch.to_string(),
+        },
+    );
+    let base = workspace.base_branch.as_ref().map(|base| format!("{base} ")).unwrap_or_default();
+    line("base", format!("{base}{}", workspace.base_commit.short()));
+    if let Some(from) = &workspace.adopted_from {
+        line("adopted", format!("made by somebody else at {}", from.display()));
+    }
+    line(
+        "age",
+        format!("{}, last touched {}", words::age(workspace.created_at), words::ago(workspace.last_activity_at)),
+    );
+    for port in &shown.ports {
+        line("port", format!("{} {}", port.name, port.port));
+    }
+    if workspace.status.is_live() {
+        line("changes", changes(&shown.details));
+        line("distance", distance(&shown.details));
+    }
+    let fault = shown.details.fault.as_ref().or(workspace.error.as_ref());
+    line(
+        "health",
+        match fault {
+            Some(fault) => format!("{}: {fault}", shown.details.state(&workspace)),
+            None => shown.details.state(&workspace).to_owned(),
+        },
+    );
+    app.ui.print(table.render());
+    if workspace.status == WorkspaceStatus::Trashed {
+        app.ui.say(format!("\nbring it back: spinney restore {}", workspace.id));
+    }
+    Ok(0)
+}

@@ -1,0 +1,99 @@
+//! `spinney why`: the verdict, every reason, and the evidence.
+
+use clap::Args;
+use spinney_core::{Consent, Merge, ReasonCode, Remover, Verdict, Workspace};
+use spinney_engine::Among;
+
+use crate::app::App;
+use crate::completion::workspace_names;
+use crate::document;
+use crate::error::Result;
+use crate::ui::style;
+use crate::ui::table::{Cell, Table};
+
+/// Tell whether a workspace may go, with every reason
+#[derive(Debug, Args)]
+#[command(after_help = "Example: spinney why issue-42")]
+pub struct WhyArgs {
+    /// A name, id, beginning of an id, or branch
+    #[arg(add = workspace_names())]
+    name: String,
+}
+
+pub async fn run(app: &App, args: WhyArgs) -> Result<u8> {
+    let engine = app.engine().await?;
+    let (context, workspace) = app.workspace(&engine, &args.name, Among::Live).await?;
+    let verdict = engine.judge(&context, &workspace, Remover::Person).await?;
+    if app.ui.json {
+        app.ui.print_json(&document::verdict(&engine, &workspace, &verdict));
+        return Ok(0);
+    }
+    let name = style::paint(style::NAME, &workspace.name);
+    if verdict.removable(&Consent::None) {
+        app.ui.print(format!("{name} may go: {}", standing(&verdict)));
+    } else {
+        app.ui.print(format!("{name} would not be removed:"));
+    }
+    let table = reasons_table(&verdict);
+    if !table.is_empty() {
+        app.ui.print(table);
+    }
+    app.ui.print(format!("\n{}", what_helps(&workspace, &verdict, &context.config().cleanup.trash_for.to_string())));
+    Ok(0)
+}
+
+/// The reasons, aligned; those that do not stop a person in brackets.
+pub fn reasons_table(verdict: &Verdict) -> String {
+    let mut table = Table::default();
+    for reason in &verdict.reasons {
+        let code = if reason.blocks { reason.code.to_string() } else { format!("({})", reason.code) };
+        let code_style = if reason.blocks { style::WARNING } else { style::QUIET };
+        table.row([
+            Cell::from(""),
+            Cell::styled(code, code_style),
+            Cell::from(reason.detail.clone()),
+            Cell::from(reason.items.join(", ")),
+        ]);
+    }
+    table.render()
+}
+
+fn standing(verdict: &Verdict) -> String {
+    match &verdict.merge {
+        Merge::Merged(evidence) => format!("merged ({})", evidence.detail),
+        Merge::Unstarted => "it has no commit of its own".to_owned(),
+        Merge::Unmerged { .. } => "all its commits are pushed".to_owned(),
+        Merge::Unknown { detail } => detail.clone(),
+    }
+}
+
+/// Ends with what to type.
+pub fn what_helps(workspace: &Workspace, verdict: &Verdict, trash_for: &str) -> String {
+    let name = &workspace.name;
+    let blockers: Vec<_> = verdict.blockers(&Consent::None).collect();
+    if blockers.is_empty() {
+        return format!("let go: spinney rm {name}     (in the trash for {trash_for})");
+    }
+    let mut lines = Vec::new();
+    for reason in &blockers {
+        let help = match reason.code {
+            ReasonCode::Dirty | ReasonCode::Untracked => {
+                Some(format!("spinney exec {name} -- git add -A && spinney exec {name} -- git commit"))
+            }
+            ReasonCode::Unpushed => Some(format!("spinney exec {name} -- git push origin HEAD")),
+            ReasonCode::Stash => Some(format!("spinney exec {name} -- git stash list")),
+            ReasonCode::InUse => Some("end the process, or allow it by name: --allow in_use".to_owned()),
+            ReasonCode::MountInside => Some("unmount what is mounted inside".to_owned()),
+            ReasonCode::OperationInProgress => Some(format!("spinney exec {name} -- git status")),
+            _ => None,
+        };
+        if let Some(help) = help.filter(|help| !lines.iter().any(|line: &String| line.ends_with(help.as_str()))) {
+            lines.push(format!("keep:   {help}"));
+        }
+    }
+    if blockers.iter().all(|reason| reason.overridable || reason.code == ReasonCode::InUse) {
+        let codes: Vec<_> = blockers.iter().map(|reason| reason.code.as_str()).collect();
+        lines.push(format!("let go: spinney rm {name} --allow {}     (in the trash for {trash_for})", codes.join(",")));
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,125 @@
+//! The one error type of the command line: a kind that decides the exit status, a cause, and what helps.
+
+use std::error::Error as StdError;
+
+use serde_json::json;
+use spinney_core::Reason;
+use spinney_engine::ErrorKind;
+
+use crate::ui::style;
+
+pub type Result<T, E = CliError> = std::result::Result<T, E>;
+
+#[derive(Debug)]
+pub struct CliError {
+    kind: ErrorKind,
+    message: String,
+    hints: Vec<String>,
+    reasons: Vec<Reason>,
+    /// An exit status that the kind does not decide (`exec`, an interrupt).
+    status: Option<u8>,
+}
+
+impl CliError {
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Usage, message)
+    }
+
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Failed, message)
+    }
+
+    pub fn interrupted() -> Self {
+        Self::new(ErrorKind::Failed, "interrupted; what was half done is undone").with_status(130)
+    }
+
+    fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), hints: Vec::new(), reasons: Vec::new(), status: None }
+    }
+
+    pub fn hinted(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    pub fn with_status(mut self, status: u8) -> Self {
+        self.status = Some(status);
+        self
+    }
+
+    pub fn reasons(&self) -> &[Reason] {
+        &self.reasons
+    }
+
+    pub fn exit_status(&self) -> u8 {
+        self.status.unwrap_or(match self.kind {
+            ErrorKind::Failed => 1,
+            ErrorKind::Usage => 2,
+            ErrorKind::Blocked => 3,
+            ErrorKind::NotFound => 4,
+            ErrorKind::Held => 5,
+        })
+    }
+
+    pub fn to_json(&self) -> serde_json::Value {
+        let mut error = json!({ "kind": self.kind.as_str(), "message": self.message, "hints": self.hints });
+        if !self.reasons.is_empty() {
+            error["reasons"] = json!(self.reasons);
+        }
+        error
+    }
+
+    /// Prints it to stderr: as the last line in JSON, or for a person.
+    pub fn print(&self, json: bool) {
+        if json {
+            anstream::eprintln!("{}", json!({ "error": self.to_json() }));
+            return;
+        }
+        anstream::eprintln!("{}error{}: {}", style::ERROR, style::RESET, self.message);
+        if !self.hints.is_empty() {
+            anstream::eprintln!();
+        }
+        for hint in &self.hints {
+            anstream::eprintln!("{}hint{}: {hint}", style::HINT, style::RESET);
+        }
+    }
+}
+
+impl From<spinney_engine::Error> for CliError {
+    fn from(error: spinney_engine::Error) -> Self {
+        Self {
+            kind: error.kind(),
+            message: with_causes(&error),
+            hints: error.hints(),
+            reasons: error.reasons().to_vec(),
+            status: None,
+        }
+    }
+}
+
+impl From<spinney_core::config::ConfigError> for CliError {
+    fn from(error: spinney_core::config::ConfigError) -> Self {
+        spinney_engine::Error::from(error).into()
+    }
+}
+
+impl From<spinney_git::Error> for CliError {
+    fn from(error: spinney_git::Error) -> Self {
+        spinney_engine::Error::from(error).into()
+    }
+}
+
+/// The message with its causes, on one line.
+fn with_causes(error: &dyn StdError) -> String {
+    let mut message = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let text = cause.to_string();
+        if !message.contains(&text) {
+            message.push_str(": ");
+            message.push_str(&text);
+        }
+        source = cause.source();
+    }
+    message.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,44 @@
+//! What people see: styles, tables, progress, words.
+
+pub mod progress;
+pub mod style;
+pub mod table;
+pub mod words;
+
+use crate::ui::progress::Progress;
+
+/// How much to tell, and how.
+#[derive(Debug)]
+pub struct Ui {
+    pub quiet: bool,
+    pub json: bool,
+    pub progress: Progress,
+}
+
+impl Ui {
+    /// Talks to the person, on stderr.
+    pub fn say(&self, text: impl std::fmt::Display) {
+        if !self.quiet {
+            self.progress.suspend(|| anstream::eprintln!("{text}"));
+        }
+    }
+
+    pub fn warn(&self, text: impl std::fmt::Display) {
+        self.say(format!("{}warning{}: {text}", style::WARNING, style::RESET));
+    }
+
+    /// Gives the result, on stdout.
+    pub fn print(&self, text: impl std::fmt::Display) {
+        self.progress.suspend(|| {
+            use std::io::Write as _;
+            // A closed pipe (`spinney ls | head`) is no failure of ours.
+            let _ = writeln!(anstream::stdout(), "{text}");
+        });
+    }
+
+    /// Gives the one JSON document, on stdout.
+    pub fn print_json(&self, document: &serde_json::Value) {
+        let text = serde_json::to_string_pretty(document).unwrap_or_default();
+        self.print(text);
+    }
+}

@@ -1,0 +1,62 @@
+//! Numbers and times as people say them.
+
+use std::time::Duration;
+
+use spinney_core::Timestamp;
+
+const UNITS: [(u64, &str, &str); 4] = [(86_400, "d", "day"), (3600, "h", "hour"), (60, "m", "min"), (1, "s", "s")];
+
+fn largest(seconds: u64) -> (u64, &'static str, &'static str) {
+    let (factor, short, long) = UNITS.into_iter().find(|(factor, ..)| seconds >= *factor).unwrap_or(UNITS[3]);
+    (seconds / factor, short, long)
+}
+
+/// `4m`, for a column.
+pub fn age(since: Timestamp) -> String {
+    let (count, unit, _) = largest(since.elapsed().as_secs());
+    format!("{count}{unit}")
+}
+
+/// `4 min ago`, for a sentence.
+pub fn ago(since: Timestamp) -> String {
+    span_ago(since.elapsed())
+}
+
+pub fn span_ago(elapsed: Duration) -> String {
+    match largest(elapsed.as_secs()) {
+        (0, ..) => "just now".to_owned(),
+        (count, _, unit @ ("day" | "hour")) if count != 1 => format!("{count} {unit}s ago"),
+        (count, _, unit) => format!("{count} {unit} ago"),
+    }
+}
+
+/// `18 ms`, `1.8 s`.
+pub fn took(duration: Duration) -> String {
+    match duration.as_millis() {
+        millis @ 0..1000 => format!("{millis} ms"),
+        millis => format!("{}.{} s", millis / 1000, millis % 1000 / 100),
+    }
+}
+
+/// `29 Nov`, in the person's time zone.
+pub fn date(at: Timestamp) -> String {
+    match jiff::Timestamp::from_millisecond(at.as_millisecond()) {
+        Ok(at) => at.to_zoned(jiff::tz::TimeZone::system()).strftime("%-d %b").to_string(),
+        Err(_) => at.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_read_like_speech() {
+        assert_eq!(span_ago(Duration::from_millis(10)), "just now");
+        assert_eq!(span_ago(Duration::from_secs(40)), "40 s ago");
+        assert_eq!(span_ago(Duration::from_secs(3700)), "1 hour ago");
+        assert_eq!(span_ago(Duration::from_secs(200_000)), "2 days ago");
+        assert_eq!(took(Duration::from_millis(18)), "18 ms");
+        assert_eq!(took(Duration::from_millis(1850)), "1.8 s");
+    }
+}

@@ -1,0 +1,20 @@
+//! `cargo xtask ci`: format, lints, tests.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::{chore, test};
+
+pub fn run() -> Result<ExitCode> {
+    let checks: [(&str, &[&str]); 2] = [
+        ("format", &["fmt", "--all", "--check"]),
+        ("lints", &["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]),
+    ];
+    for (heading, arguments) in checks {
+        if let Some(code) = chore::step(heading, chore::cargo().args(arguments))? {
+            return Ok(code);
+        }
+    }
+    test::run(&[])
+}

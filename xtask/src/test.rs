@@ -1,0 +1,89 @@
+//! `cargo xtask test`: installs or starts what the tests need, runs them all, and stops it again.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result};
+
+use crate::chore;
+use crate::gits;
+use crate::postgres::{Cluster, Programs};
+
+/// The crates whose tests depend on what git does.
+const GIT_CRATES: [&str; 3] = ["spinney-git", "spinney-engine", "spinney"];
+
+/// Runs the suite with the first git on `PATH`, then the part that touches git with every other one.
+pub fn run(arguments: &[&str]) -> Result<ExitCode> {
+    let path = env::var_os("PATH").context("`PATH` is not set")?;
+    let gits = gits::find(&path);
+    let (first, others) =
+        gits.split_first().context("git is missing: install it, for example `apt-get install git`")?;
+    let programs = Programs::find_or_install()?;
+    let cluster = Cluster::start(&programs)?;
+    let suite = Suite { path, programs: &programs, url: cluster.url(), arguments };
+
+    let heading = format!("tests with git {}", first.version);
+    if let Some(code) = chore::step(&heading, &mut suite.command(&["--workspace"], None)?)? {
+        return Ok(code);
+    }
+    let packages: Vec<_> = GIT_CRATES.iter().flat_map(|name| ["--package", name]).collect();
+    for git in others {
+        let directory = git.alone()?;
+        let heading = format!("tests that touch git with git {} ({})", git.version, git.program.display());
+        let mut command = suite.command(&packages, Some(directory.path().to_owned()))?;
+        if let Some(code) = chore::step(&heading, command.env("SPINNEY_TEST_GIT", &git.program))? {
+            return Ok(code);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+struct Suite<'a> {
+    path: OsString,
+    programs: &'a Programs,
+    url: String,
+    arguments: &'a [&'a str],
+}
+
+impl Suite<'_> {
+    /// `cargo test` of these packages, unless the arguments name their own.
+    fn command(&self, packages: &[&str], first_on_path: Option<PathBuf>) -> Result<Command> {
+        let mut command = chore::cargo();
+        command.arg("test").args(if chooses_packages(self.arguments) { &[] } else { packages }).args(self.arguments);
+        command.env("PATH", self.path_with(first_on_path)?).env("SPINNEY_TEST_POSTGRES_URL", &self.url);
+        Ok(command)
+    }
+
+    /// PostgreSQL's programs come last, so that they hide nothing.
+    fn path_with(&self, first: Option<PathBuf>) -> Result<OsString> {
+        let inherited = env::split_paths(OsStr::new(&self.path));
+        let paths = first.into_iter().chain(inherited).chain([self.programs.directory.clone()]);
+        env::join_paths(paths).context("a directory on `PATH` has a colon in its name")
+    }
+}
+
+fn chooses_packages(arguments: &[&str]) -> bool {
+    let for_cargo = arguments.iter().take_while(|argument| **argument != "--");
+    for_cargo.into_iter().any(|argument| {
+        argument.starts_with("-p")
+            || ["--package", "--workspace", "--all"].iter().any(|flag| argument.starts_with(flag))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_that_choose_packages_are_recognised() {
+        for arguments in [&["-p", "xtask"][..], &["-pxtask"], &["--package=xtask"], &["--workspace"], &["x", "-p", "y"]]
+        {
+            assert!(chooses_packages(arguments), "{arguments:?}");
+        }
+        for arguments in [&[][..], &["name"], &["--", "-p"], &["--release"]] {
+            assert!(!chooses_packages(arguments), "{arguments:?}");
+        }
+    }
+}
