@@ -20,6 +20,7 @@ mod head;
 mod hidden;
 mod history;
 mod ignored;
+mod ignored_path;
 mod lock;
 mod merge;
 mod network;

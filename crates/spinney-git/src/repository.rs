@@ -131,9 +131,10 @@ impl Repository {
         Ok(directory)
     }
 
-    /// Starts building a call that concerns the repository as a whole, not any checkout of it.
+    /// Starts building a call that concerns the repository as a whole, not any checkout of it. It runs where git would:
+    /// a remote's relative path starts at the main checkout.
     pub fn command(&self) -> Command {
-        self.git.command(self.common_dir()).env("GIT_DIR", self.common_dir())
+        self.git.command(self.root().unwrap_or(self.common_dir())).env("GIT_DIR", self.common_dir())
     }
 }
 
