@@ -65,9 +65,14 @@ pub fn shorten(name: &str, max_bytes: usize) -> String {
 /// A value as it may stand in a one-line message: no control characters, not too long.
 #[must_use]
 pub fn for_message(value: &str) -> String {
-    const SHOWN: usize = 60;
-    let mut shown: String = value.chars().take(SHOWN).flat_map(char::escape_debug).collect();
-    if value.chars().count() > SHOWN {
+    cut_for_message(value, 60)
+}
+
+/// As [`for_message`], with another bound on the characters shown.
+#[must_use]
+pub fn cut_for_message(value: &str, most: usize) -> String {
+    let mut shown: String = value.chars().take(most).flat_map(char::escape_debug).collect();
+    if value.chars().count() > most {
         shown.push('…');
     }
     shown.replace("\\'", "'").replace("\\\"", "\"").replace("\\\\", "\\")

@@ -4,9 +4,13 @@ use std::error::Error as StdError;
 
 use serde_json::json;
 use spinney_core::Reason;
+use spinney_core::names::cut_for_message;
 use spinney_engine::ErrorKind;
 
 use crate::ui::style;
+
+/// Enough for a sentence about an argument, too little for a flood.
+const MAX_USAGE_CHARACTERS: usize = 200;
 
 pub type Result<T, E = CliError> = std::result::Result<T, E>;
 
@@ -16,6 +20,8 @@ pub struct CliError {
     message: String,
     hints: Vec<String>,
     reasons: Vec<Reason>,
+    /// A table or list for people, below the message.
+    explanation: Option<String>,
     /// An exit status that the kind does not decide (`exec`, an interrupt).
     status: Option<u8>,
 }
@@ -34,7 +40,7 @@ impl CliError {
     }
 
     fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), hints: Vec::new(), reasons: Vec::new(), status: None }
+        Self { kind, message: message.into(), hints: Vec::new(), reasons: Vec::new(), explanation: None, status: None }
     }
 
     pub fn hinted(mut self, hint: impl Into<String>) -> Self {
@@ -42,13 +48,14 @@ impl CliError {
         self
     }
 
-    pub fn with_status(mut self, status: u8) -> Self {
-        self.status = Some(status);
+    pub fn explained(mut self, explanation: String) -> Self {
+        self.explanation = Some(explanation);
         self
     }
 
-    pub fn reasons(&self) -> &[Reason] {
-        &self.reasons
+    pub fn with_status(mut self, status: u8) -> Self {
+        self.status = Some(status);
+        self
     }
 
     pub fn exit_status(&self) -> u8 {
@@ -76,11 +83,18 @@ impl CliError {
             return;
         }
         anstream::eprintln!("{}error{}: {}", style::ERROR, style::RESET, self.message);
+        if let Some(explanation) = &self.explanation {
+            anstream::eprintln!("{explanation}");
+        }
         if !self.hints.is_empty() {
             anstream::eprintln!();
         }
         for hint in &self.hints {
-            anstream::eprintln!("{}hint{}: {hint}", style::HINT, style::RESET);
+            // Below an explanation the lines say themselves what each is for.
+            match self.explanation {
+                Some(_) => anstream::eprintln!("{hint}"),
+                None => anstream::eprintln!("{}hint{}: {hint}", style::HINT, style::RESET),
+            }
         }
     }
 }
@@ -92,6 +106,7 @@ impl From<spinney_engine::Error> for CliError {
             message: with_causes(&error),
             hints: error.hints(),
             reasons: error.reasons().to_vec(),
+            explanation: None,
             status: None,
         }
     }
@@ -106,6 +121,37 @@ impl From<spinney_core::config::ConfigError> for CliError {
 impl From<spinney_git::Error> for CliError {
     fn from(error: spinney_git::Error) -> Self {
         spinney_engine::Error::from(error).into()
+    }
+}
+
+impl From<clap::Error> for CliError {
+    /// Tells wrong usage in our own form: one line, the value in backticks however long or odd it is.
+    fn from(error: clap::Error) -> Self {
+        use clap::error::{ContextKind, ContextValue};
+        let context = |kind| match error.get(kind) {
+            Some(ContextValue::String(text)) => Some(text.clone()),
+            Some(ContextValue::Strings(texts)) => texts.first().cloned(),
+            _ => None,
+        };
+        let argument = context(ContextKind::InvalidArg);
+        let message = match (error.source(), &argument) {
+            (Some(cause), Some(argument)) => format!("{argument}: {cause}"),
+            (Some(cause), None) => cause.to_string(),
+            (None, _) => {
+                let text = error.to_string();
+                let first = text.split("\n\n").next().unwrap_or_default();
+                let line = first.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+                cut_for_message(line.trim_start_matches("error: "), MAX_USAGE_CHARACTERS).replace('\'', "`")
+            }
+        };
+        let usage = Self::usage(message);
+        let suggestion = context(ContextKind::SuggestedArg)
+            .or_else(|| context(ContextKind::SuggestedSubcommand))
+            .or_else(|| context(ContextKind::SuggestedValue));
+        match suggestion {
+            Some(suggestion) => usage.hinted(format!("did you mean `{suggestion}`?")),
+            None => usage.hinted("`--help` shows how it is used, with an example"),
+        }
     }
 }
 

@@ -16,11 +16,20 @@ use clap::Parser;
 use crate::app::App;
 use crate::cli::Cli;
 use crate::environment::Environment;
+use crate::error::CliError;
 
 fn main() -> ExitCode {
     let environment = Environment::load();
     completion::answer_shell(&environment);
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(asked) if !asked.use_stderr() => asked.exit(),
+        Err(error) => {
+            let error = CliError::from(error);
+            error.print(std::env::args_os().any(|argument| argument == "--json"));
+            return ExitCode::from(error.exit_status());
+        }
+    };
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {

@@ -45,7 +45,6 @@ pub struct NewArgs {
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "The work (one of these)")]
-#[group(required = true, multiple = true)]
 pub struct WorkArgs {
     /// An issue
     #[arg(long, value_name = "N", value_parser = parse_number, conflicts_with_all = ["pr", "review", "thread", "task", "branch"])]

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use serde_json::json;
-use spinney_core::{Consent, ReasonCode, Remover, Workspace};
+use spinney_core::{Consent, Merge, ReasonCode, Verdict, Workspace};
 use spinney_engine::{Among, Context, Engine, Removed};
 
 use crate::app::App;
@@ -80,45 +80,30 @@ pub async fn run(app: &App, args: RmArgs) -> Result<u8> {
 
 async fn remove(app: &App, engine: &Engine, name: &str, consent: &Consent, dry_run: bool) -> Result<Workspace> {
     let (context, workspace) = app.workspace(engine, name, Among::Live).await?;
-    if dry_run {
-        engine
-            .judge_for(&context, &workspace, consent)
-            .await
-            .map_err(|error| explained(&context, &workspace, error))?;
-        app.ui.say(format!("{} would go to the trash", workspace.name));
-        return Ok(workspace);
-    }
-    let removed = engine.remove(&context, &workspace, consent, &app.observer()).await;
-    let removed = match removed {
-        Ok(removed) => removed,
-        Err(error @ spinney_engine::Error::Refused { .. }) if !app.ui.json => {
-            let verdict = engine.judge(&context, &workspace, Remover::Person).await?;
-            app.ui.say(reasons_table(&verdict));
-            let help = what_helps(&workspace, &verdict, &context.config().cleanup.trash_for.to_string());
-            let mut refusal = CliError::from(error);
-            for line in help.lines() {
-                refusal = refusal.hinted(line);
-            }
-            return Err(refusal);
+    let trash_for = context.config().cleanup.trash_for.to_string();
+    let outcome = if dry_run {
+        engine.judge_for(&context, &workspace, consent).await.map(|_| None)
+    } else {
+        engine.remove(&context, &workspace, consent, &app.observer()).await.map(Some)
+    };
+    match outcome {
+        Ok(None) => {
+            app.ui.say(format!("{} would go to the trash for {trash_for}", workspace.name));
+            Ok(workspace)
         }
-        Err(error) => return Err(explained(&context, &workspace, error)),
-    };
-    tell(app, &context, &removed);
-    Ok(removed.workspace)
-}
-
-/// Adds what helps to a refusal.
-fn explained(context: &Context, workspace: &Workspace, error: spinney_engine::Error) -> CliError {
-    let refusal = CliError::from(error);
-    let verdict = spinney_core::Verdict {
-        reasons: refusal.reasons().to_vec(),
-        merge: spinney_core::Merge::Unknown { detail: String::new() },
-    };
-    if verdict.reasons.is_empty() {
-        return refusal;
+        Ok(Some(removed)) => {
+            tell(app, &context, &removed);
+            Ok(removed.workspace)
+        }
+        Err(spinney_engine::Error::Refused { name, reasons }) => {
+            let verdict = Verdict { reasons: reasons.clone(), merge: Merge::Unknown { detail: String::new() } };
+            let help = what_helps(&workspace, &verdict, &trash_for);
+            let refusal = CliError::from(spinney_engine::Error::Refused { name, reasons });
+            let refusal = refusal.explained(reasons_table(&verdict));
+            Err(help.lines().fold(refusal, |refusal, line| refusal.hinted(line)))
+        }
+        Err(error) => Err(error.into()),
     }
-    let help = what_helps(workspace, &verdict, &context.config().cleanup.trash_for.to_string());
-    help.lines().fold(refusal, |refusal, line| refusal.hinted(line))
 }
 
 fn tell(app: &App, context: &Context, removed: &Removed) {

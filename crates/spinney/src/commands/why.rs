@@ -1,7 +1,7 @@
 //! `spinney why`: the verdict, every reason, and the evidence.
 
 use clap::Args;
-use spinney_core::{Consent, Merge, ReasonCode, Remover, Verdict, Workspace};
+use spinney_core::{Consent, Merge, Reason, ReasonCode, Remover, Verdict, Workspace};
 use spinney_engine::Among;
 
 use crate::app::App;
@@ -48,14 +48,20 @@ pub fn reasons_table(verdict: &Verdict) -> String {
     for reason in &verdict.reasons {
         let code = if reason.blocks { reason.code.to_string() } else { format!("({})", reason.code) };
         let code_style = if reason.blocks { style::WARNING } else { style::QUIET };
-        table.row([
-            Cell::from(""),
-            Cell::styled(code, code_style),
-            Cell::from(reason.detail.clone()),
-            Cell::from(reason.items.join(", ")),
-        ]);
+        let mut cells = vec![Cell::from(""), Cell::styled(code, code_style), Cell::from(reason.detail.clone())];
+        if !reason.items.is_empty() {
+            cells.push(Cell::from(items_text(reason)));
+        }
+        table.row(cells);
     }
     table.render()
+}
+
+/// The named items, and that there are more when there are.
+fn items_text(reason: &Reason) -> String {
+    let named = reason.items.join(", ");
+    let count = reason.detail.split(' ').next().and_then(|word| word.parse::<usize>().ok()).unwrap_or(0);
+    if count > reason.items.len() { format!("{named}, …") } else { named }
 }
 
 fn standing(verdict: &Verdict) -> String {

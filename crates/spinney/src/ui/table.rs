@@ -40,8 +40,10 @@ impl Table {
 
     pub fn render(&self) -> String {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        // A row's last cell pushes nothing aside, so that a long one does not widen the column for all.
         let width = |column: usize| {
-            self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.text.width()).max().unwrap_or(0)
+            let padded = self.rows.iter().filter(|row| column + 1 < row.len());
+            padded.filter_map(|row| row.get(column)).map(|cell| cell.text.width()).max().unwrap_or(0)
         };
         let widths: Vec<usize> = (0..columns).map(width).collect();
         let line = |row: &Vec<Cell>| {
