@@ -46,6 +46,7 @@ fn contention(stderr: &str) -> Option<Error> {
         let window = (line.contains("failed to read") && (line.contains("commondir") || line.contains("/gitdir")))
             || line.contains("unable to resolve reference") && line.contains("No such file")
             || line.contains("could not open") && line.contains("/worktrees/") && line.contains("No such file")
+            || line.contains("bad object worktrees/")
             || line.contains("unable to read worktree");
         if locked || window {
             let path = line.split('\'').find(|part| part.starts_with('/')).map_or(line, |path| path);
@@ -246,6 +247,7 @@ mod tests {
             "fatal: failed to read /r/.git/worktrees/t/commondir: Success",
             "fatal: failed to read '/r/.git/worktrees/t/commondir': No such file or directory",
             "error: could not lock config file .git/config: File exists",
+            "fatal: bad object worktrees/t/HEAD\nerror: /r.git did not send all necessary objects",
         ] {
             assert!(of(stderr).is_transient(), "{stderr}");
         }

@@ -27,7 +27,8 @@ impl Repository {
         let command = self.command().args(["rev-parse", "--verify", "--quiet", "--end-of-options", &question]);
         match command.accept(&[0, 1]).text().await {
             Ok(answer) => Ok(answer.parse().ok()),
-            Err(Error::MissingRef { .. }) => Ok(None),
+            // Some revisions, as `@{u}` without an upstream, are fatal although git was told to be quiet.
+            Err(Error::MissingRef { .. } | Error::Failed { status: 128, .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }

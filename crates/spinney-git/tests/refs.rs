@@ -141,16 +141,20 @@ async fn unpushed_commits_are_counted_and_named() {
     let root = sandbox.init_cloned("app");
     let base = sandbox.head(&root);
     let repository = sandbox.open(&root).await;
-    assert_eq!(repository.count_unpushed(&base).await.unwrap().count, 0);
+    assert_eq!(repository.count_unpushed(&base, &base).await.unwrap().count, 0);
     for number in 0..7 {
         sandbox.commit(&root, &format!("f{number}"), "x");
     }
     let tip = sandbox.head(&root);
-    let unpushed = repository.count_unpushed(&tip).await.unwrap();
+    let unpushed = repository.count_unpushed(&tip, &base).await.unwrap();
     assert_eq!((unpushed.count, unpushed.first.len()), (7, 5));
     assert_eq!(unpushed.first[0], (tip.clone(), "change f6".to_owned()));
     assert_eq!(repository.load_ahead_behind(&tip, &base).await.unwrap(), (7, 0));
-    assert_eq!(repository.load_merge_base(&tip, &base).await.unwrap(), Some(base));
+    assert_eq!(repository.load_merge_base(&tip, &base).await.unwrap(), Some(base.clone()));
     sandbox.run(&root, &["update-ref", "refs/spinney/pull/1", "HEAD~1"]);
-    assert_eq!(repository.count_unpushed(&tip).await.unwrap().count, 1);
+    assert_eq!(repository.count_unpushed(&tip, &base).await.unwrap().count, 1);
+    // Without any remote, what base has is still nobody's to lose.
+    sandbox.run(&root, &["update-ref", "-d", "refs/spinney/pull/1"]);
+    sandbox.run(&root, &["remote", "remove", "origin"]);
+    assert_eq!(repository.count_unpushed(&tip, &base).await.unwrap().count, 7);
 }

@@ -149,4 +149,10 @@ async fn ignored_files_that_match_are_listed() {
     assert_eq!(list(&["cache/"]).await, ["cache/:(top)*", "cache/big", "cache/deep/ä"]);
     assert_eq!(list(&["--version", "*.md"]).await, Vec::<String>::new());
     assert!(repository.load_ignored(&["a\nb".to_owned()]).await.is_err());
+    for (path, ignored) in
+        [(".env", true), (".env.new", true), ("cache/x/y", true), ("src", false), (".env.sample", false)]
+    {
+        assert_eq!(repository.is_ignored(path.as_ref()).await.unwrap(), ignored, "{path}");
+        assert_eq!(repository.is_ignored(&root.join(path)).await.unwrap(), ignored, "{path}");
+    }
 }
