@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "a chore starts cargo, git and PostgreSQL, and reads PATH")]
 
+mod bench;
 mod chore;
 mod ci;
 mod gits;
@@ -17,6 +18,8 @@ Usage: cargo xtask <CHORE>
 Chores:
   test [-- ARGS]  runs all tests, with a throw-away PostgreSQL, and those that touch git with every git on PATH;
                   ARGS go to `cargo test` (with `-p CRATE` among them, only that crate is tested)
+  bench [--repo PATH]
+                  measures Spinney beside git on a generated tree, or on a clone of that repository
   ci              checks format and lints, then runs all tests
 ";
 
@@ -29,6 +32,7 @@ fn main() -> ExitCode {
     let result = match words.as_slice() {
         ["test"] => test::run(&[]),
         ["test", "--", rest @ ..] => test::run(rest),
+        ["bench", rest @ ..] => bench::run(rest),
         ["ci"] => ci::run(),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

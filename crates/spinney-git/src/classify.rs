@@ -47,6 +47,7 @@ fn contention(stderr: &str) -> Option<Error> {
             || line.contains("unable to resolve reference") && line.contains("No such file")
             || line.contains("could not open") && line.contains("/worktrees/") && line.contains("No such file")
             || line.contains("bad object worktrees/")
+            || (line.contains("Invalid path '") && line.contains("/worktrees/") && line.contains("No such file"))
             || line.contains("unable to read worktree");
         if locked || window {
             let path = line.split('\'').find(|part| part.starts_with('/')).map_or(line, |path| path);
@@ -247,6 +248,7 @@ mod tests {
             "fatal: failed to read /r/.git/worktrees/t/commondir: Success",
             "fatal: failed to read '/r/.git/worktrees/t/commondir': No such file or directory",
             "error: could not lock config file .git/config: File exists",
+            "fatal: Invalid path '/r/.git/worktrees/t': No such file or directory",
             "fatal: bad object worktrees/t/HEAD\nerror: /r.git did not send all necessary objects",
         ] {
             assert!(of(stderr).is_transient(), "{stderr}");

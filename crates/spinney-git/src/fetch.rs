@@ -196,7 +196,11 @@ impl Repository {
         let mut retry = Retry::default();
         loop {
             let command = network::fetch(self.command().credential(url, credential), remote);
-            let fetched = command.args(arguments).run().await;
+            // It names no ref of ours: one that it misses was just deleted by somebody else.
+            let fetched = command.args(arguments).run().await.map_err(|error| match error {
+                Error::MissingRef { name } => Error::LockContention { what: name },
+                error => error,
+            });
             if !retry.again(&fetched).await {
                 return fetched.map(drop);
             }

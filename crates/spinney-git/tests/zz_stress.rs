@@ -18,18 +18,18 @@ async fn stress() {
         tasks.push(tokio::spawn(async move {
             let name: BranchName = format!("agent/{number}").parse().unwrap();
             let start = Start::NewBranch { name: &name, commit: &commit };
-            { let lock = repository.lock("x").await?; repository.add_worktree(&lock, &AddWorktree { path: &path, start, lock_reason: "x" }).await?; }
-            let w = Worktree::open(&repository, &path)?; w.checkout(false).await?;
-            w.load_status(&StatusOptions{untracked:true,ignored:true}).await?;
-            w.load_hidden_edits().await?;
-            repository.sync("origin", None).await?;
-            repository.load_worktrees().await?;
-            { let lock = repository.lock("rm").await?;
-              repository.pin(&lock, w.admin_dir(), Some(&name), &format!("refs/spinney/rescue/x{number}"), "m").await?;
+            { let lock = repository.lock("x").await.map_err(|e| {println!("AT 1 {e:?}");e})?; repository.add_worktree(&lock, &AddWorktree { path: &path, start, lock_reason: "x" }).await.map_err(|e| {println!("AT 2 {e:?}");e})?; }
+            let w = Worktree::open(&repository, &path)?; w.checkout(false).await.map_err(|e| {println!("AT 3 {e:?}");e})?;
+            w.load_status(&StatusOptions{untracked:true,ignored:true}).await.map_err(|e| {println!("AT 4 {e:?}");e})?;
+            w.load_hidden_edits().await.map_err(|e| {println!("AT 5 {e:?}");e})?;
+            repository.sync("origin", None).await.map_err(|e| {println!("AT 6 {e:?}");e})?;
+            repository.load_worktrees().await.map_err(|e| {println!("AT 7 {e:?}");e})?;
+            { let lock = repository.lock("rm").await.map_err(|e| {println!("AT 8 {e:?}");e})?;
+              repository.pin(&lock, w.admin_dir(), Some(&name), &format!("refs/spinney/rescue/x{number}"), "m").await.map_err(|e| {println!("AT 9 {e:?}");e})?;
               std::fs::rename(w.path(), s.path(&format!("trash{number}"))).unwrap();
               std::fs::rename(w.admin_dir(), repository.state_dir().join(format!("x{number}"))).unwrap();
-              repository.delete_ref(&lock, &name.local_ref(), &commit).await?; }
-            repository.fetch("origin", &Wanted{default_branch:true,branches:vec!["main".parse().unwrap()],pulls:vec![]}, std::time::Duration::ZERO, None).await?;
+              repository.delete_ref(&lock, &name.local_ref(), &commit).await.map_err(|e| {println!("AT 10 {e:?}");e})?; }
+            repository.fetch("origin", &Wanted{default_branch:true,branches:vec!["main".parse().unwrap()],pulls:vec![]}, std::time::Duration::ZERO, None).await.map_err(|e| {println!("AT 11 {e:?}");e})?;
             repository.load_worktrees().await.map(drop)
         }));
     }

@@ -22,10 +22,14 @@ const LISTED: [usize; 3] = [10, 100, 1000];
 pub fn run(arguments: &[&str]) -> Result<ExitCode> {
     let repository = match arguments {
         [] => None,
-        ["--repo", path] => Some(PathBuf::from(path).canonicalize().with_context(|| format!("no repository at {path}"))?),
+        ["--repo", path] => {
+            Some(PathBuf::from(path).canonicalize().with_context(|| format!("no repository at {path}"))?)
+        }
         _ => bail!("usage: cargo xtask bench [--repo PATH]"),
     };
-    if let Some(code) = chore::step("release build", chore::cargo().args(["build", "--release", "--package", "spinney"]))? {
+    if let Some(code) =
+        chore::step("release build", chore::cargo().args(["build", "--release", "--package", "spinney"]))?
+    {
         return Ok(code);
     }
     let spinney = chore::target_dir().join("release").join("spinney");
@@ -55,7 +59,11 @@ fn trees(spinney: &Path, repository: Option<&Path>, table: &mut Table) -> Result
         let name = format!("task-round-{round}");
         in_turns(
             round,
-            || git_add.push(time(|| bench.git(&["worktree", "add", "--quiet", "--no-track", "-b", &branch, &place, "origin/HEAD"]))?),
+            || {
+                git_add.push(time(|| {
+                    bench.git(&["worktree", "add", "--quiet", "--no-track", "-b", &branch, &place, "origin/HEAD"])
+                })?)
+            },
             || new.push(time(|| bench.spinney(&["new", "--task", &task]))?),
         )?;
         reuse.push(time(|| bench.spinney(&["new", "--task", &task]))?)?;
