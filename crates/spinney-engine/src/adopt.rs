@@ -10,7 +10,7 @@ use spinney_core::{
 };
 use spinney_git::{Worktree, WorktreeEntry};
 
-use crate::context::Context;
+use crate::context::{Context, tree_root};
 use crate::plan::own_head;
 use crate::provider::marker::Marker;
 use crate::provider::worktree::{Tree, lock_reason, open};
@@ -21,9 +21,8 @@ impl Engine {
     /// Looks for a worktree that already has the branch that a request is about.
     pub(crate) async fn adopt_matching(&self, context: &Context, request: &Request) -> Result<Option<Resolution>> {
         let own = own_branch(request);
-        let hints: Vec<BranchName> = [&request.suggest, &request.branch].into_iter().flatten().cloned().collect();
-        let hints: Vec<BranchName> = own_head(request).cloned().into_iter().chain(hints).collect();
-        let wanted: Vec<&BranchName> = hints.iter().chain([&own]).collect();
+        let hints: Vec<&BranchName> = own_head(request).into_iter().chain(&request.suggest).collect();
+        let wanted: Vec<&BranchName> = hints.iter().copied().chain([&own]).collect();
         for branch in &wanted {
             let holder = self.store.read().await?.workspace_on_branch(&context.repository.id, branch).await?;
             if let Some(holder) = holder.filter(|holder| holder.status == WorkspaceStatus::Active)
@@ -38,7 +37,7 @@ impl Engine {
             return Ok(None);
         }
         let entries = context.git.load_worktrees().await?;
-        let Some(entry) = find_match(&entries, &wanted) else { return Ok(None) };
+        let Some(entry) = find_match(&entries, &wanted, &hints) else { return Ok(None) };
         let Some(branch) = entry.branch.clone() else { return Ok(None) };
         if entry.is_main {
             // A suggestion that can't be followed is passed over; the branch that would be checked out can't be.
@@ -54,7 +53,7 @@ impl Engine {
                 Ok(workspace.map(|workspace| Resolution::found(workspace, Method::Adopted)))
             }
             Err(error) if branch == own => {
-                let reason = if entry.path.exists() { error.to_string() } else { "which is missing".to_owned() };
+                let reason = if entry.path.exists() { reason(&error) } else { "which is missing".to_owned() };
                 Err(Error::BranchHeld { branch, path: entry.path.clone(), reason })
             }
             Err(_) => Ok(None),
@@ -69,10 +68,10 @@ impl Engine {
             reason,
         };
         let path = path.canonicalize().map_err(|error| refused(error.to_string()))?;
+        let worktree = Worktree::open(&context.git, &path).map_err(|error| refused(reason(&error)))?;
         if let Some(known) = self.store.read().await?.workspace_at(self.home.node(), &path).await? {
             return Ok(known);
         }
-        let worktree = Worktree::open(&context.git, &path).map_err(|error| refused(error.to_string()))?;
         let head = worktree.load_head().await?;
         let Some(branch) = head.branch().cloned() else {
             return Err(refused("its HEAD is detached; give it a branch with `git switch -c NAME`".to_owned()));
@@ -168,7 +167,8 @@ impl Engine {
     /// Leaves our marks on an adopted worktree; a lock that somebody else set stays theirs.
     async fn mark_adopted(&self, context: &Context, worktree: &Worktree, workspace: &Workspace) -> Result<()> {
         Marker::of(workspace).write(worktree.admin_dir())?;
-        if let Some(root) = workspace.path.parent() {
+        let root = tree_root(&workspace.path);
+        if !context.is_in_checkout(root) {
             // Without the marker nothing here is ever judged lost, which is the safe side.
             let _ = home::make_tree_root(root);
         }
@@ -184,15 +184,31 @@ impl Engine {
     }
 }
 
+/// Why a directory is no worktree to work in, for a sentence that names the directory itself.
+fn reason(error: &spinney_git::Error) -> String {
+    use spinney_git::Error as Git;
+    match error {
+        Git::ForeignWorktree { .. } => "it belongs to another repository, or to none".to_owned(),
+        Git::MainCheckout { .. } => "it is the main checkout".to_owned(),
+        Git::DamagedWorktree { reason, .. } => reason.clone(),
+        other => other.to_string(),
+    }
+}
+
 /// The branch that the request would check out if nothing is adopted.
 fn own_branch(request: &Request) -> BranchName {
     own_head(request).or(request.branch.as_ref()).cloned().unwrap_or_else(|| request.work.default_branch())
 }
 
-/// The worktree on one of the branches: by the exact name first, then by the slug.
-fn find_match<'a>(entries: &'a [WorktreeEntry], wanted: &[&BranchName]) -> Option<&'a WorktreeEntry> {
-    let on = |test: &dyn Fn(&BranchName, &BranchName) -> bool| {
-        wanted.iter().find_map(|wanted| {
+/// The worktree on one of the wanted branches; else one whose branch has the slug of a hint. A branch that a person
+/// named, or that the work has by its own name, is meant exactly.
+fn find_match<'a>(
+    entries: &'a [WorktreeEntry],
+    wanted: &[&BranchName],
+    hints: &[&BranchName],
+) -> Option<&'a WorktreeEntry> {
+    let on = |branches: &[&BranchName], test: &dyn Fn(&BranchName, &BranchName) -> bool| {
+        branches.iter().find_map(|wanted| {
             entries.iter().find(|entry| entry.branch.as_ref().is_some_and(|branch| test(branch, wanted)))
         })
     };
@@ -200,5 +216,5 @@ fn find_match<'a>(entries: &'a [WorktreeEntry], wanted: &[&BranchName]) -> Optio
         let slug = |branch: &BranchName| slug(branch.as_str(), MAX_GENERATED_BYTES);
         slug(a).is_some() && slug(a) == slug(b)
     };
-    on(&|a, b| a == b).or_else(|| on(&same_slug).filter(|entry| !entry.is_main))
+    on(wanted, &|a, b| a == b).or_else(|| on(hints, &same_slug).filter(|entry| !entry.is_main))
 }

@@ -25,6 +25,11 @@ impl Context {
     pub fn config(&self) -> &Config {
         &self.resolved.config
     }
+
+    /// Whether a directory lies in the main checkout, and so is as present as the checkout itself.
+    pub(crate) fn is_in_checkout(&self, directory: &Path) -> bool {
+        self.git.root().is_some_and(|root| directory.starts_with(root))
+    }
 }
 
 /// The text of the repository's file, and where it was read.

@@ -153,7 +153,6 @@ impl Error {
             | Self::PathNotIgnored { .. }
             | Self::RepositoryNameTaken { .. }
             | Self::NotAdoptable { .. }
-            | Self::WrongStatus { .. }
             | Self::TokenMissing { .. } => ErrorKind::Usage,
             Self::Refused { reasons, .. } if reasons.iter().any(|reason| reason.code.is_held()) => ErrorKind::Held,
             Self::Limit { .. }
@@ -211,6 +210,11 @@ impl Error {
             Self::BranchInMainCheckout { .. } => {
                 hint("switch the main checkout to another branch, or choose another with `--branch NAME`")
             }
+            Self::BranchHeld { path, .. } if !path.exists() => vec![format!(
+                "if it was moved, `git worktree repair NEW-PLACE` tells git so; if it is gone for good, \
+                 `git worktree prune` forgets it (after `git worktree unlock {}`, where it is locked)",
+                path.display()
+            )],
             Self::BranchHeld { path, .. } => {
                 vec![format!("`git -C {} status` shows its state", path.display())]
             }
@@ -218,7 +222,7 @@ impl Error {
             Self::AmbiguousWorkspace { .. } => hint("use an id, or name the repository with `--repo`"),
             Self::Limit { census, .. } => limit_hints(census),
             Self::LowDisk { .. } => hint("free some space, or lower `limits.min_free_disk`"),
-            Self::TreeMissing { name, .. } => vec![format!("`spinney show {name}` tells more")],
+            Self::WrongStatus { name, .. } | Self::TreeMissing { name, .. } => vec![format!("`spinney show {name}` tells more")],
             Self::TreeRootMissing { .. } => hint("mount it and run the same command again; nothing was changed"),
             Self::PathNotIgnored { .. } => hint("add that directory to `.gitignore`, or change `workspace.path`"),
             Self::Setup { .. } => hint("nothing was left behind; fix `workspace.setup` and run the same command again"),

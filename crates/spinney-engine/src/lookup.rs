@@ -59,7 +59,10 @@ impl Engine {
                     0 => {}
                     1 => return Ok(found.remove(0)),
                     _ => {
-                        return Err(Error::AmbiguousWorkspace { name: name.to_owned(), candidates: candidates(&found) });
+                        return Err(Error::AmbiguousWorkspace {
+                            name: name.to_owned(),
+                            candidates: candidates(&found),
+                        });
                     }
                 }
             }

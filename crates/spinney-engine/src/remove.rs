@@ -29,6 +29,8 @@ struct RemoveData {
     removal: Removal,
     /// Whether the branch goes with it.
     delete_branch: bool,
+    /// What the row was before, for an undo.
+    status: WorkspaceStatus,
 }
 
 /// A workspace in the trash, and what went with it.
@@ -103,7 +105,7 @@ impl Engine {
         match self.move_out(context, &mut running, &removing, &data).await {
             Ok(()) => {}
             Err(error) if running.operation.step == PINNING => {
-                self.undo_remove(&running.operation, removing, &error.to_string()).await?;
+                self.undo_remove(&running.operation, removing, data.status, &error.to_string()).await?;
                 running.lock.discard();
                 return Err(error);
             }
@@ -140,7 +142,7 @@ impl Engine {
         };
         let gone = matches!(verdict.merge, Merge::Merged(_) | Merge::Unstarted);
         let delete_branch = gone && context.config().cleanup.delete_merged_branches && workspace.adopted_from.is_none();
-        Ok(RemoveData { removal: Removal { branch, tip, admin_name, works }, delete_branch })
+        Ok(RemoveData { removal: Removal { branch, tip, admin_name, works }, delete_branch, status: workspace.status })
     }
 
     /// Pins and moves, under the repository's lock.
@@ -192,8 +194,14 @@ impl Engine {
         Ok(true)
     }
 
-    async fn undo_remove(&self, operation: &Operation, workspace: Workspace, cause: &str) -> Result<()> {
-        let back = Workspace { status: WorkspaceStatus::Active, ..workspace };
+    async fn undo_remove(
+        &self,
+        operation: &Operation,
+        workspace: Workspace,
+        status: WorkspaceStatus,
+        cause: &str,
+    ) -> Result<()> {
+        let back = Workspace { status, ..workspace };
         let mut db = self.store.write().await?;
         db.update_workspace(&back, &[WorkspaceStatus::Removing]).await?;
         journal::close(&mut db, operation, OperationStatus::Undone, Some(cause)).await?;
@@ -219,7 +227,7 @@ impl Engine {
         let data: RemoveData = serde_json::from_value(operation.data.clone())
             .map_err(|error| Error::Internal { what: format!("operation {} can't be read: {error}", operation.id) })?;
         if operation.step == PINNING {
-            self.undo_remove(operation, workspace, "its process died").await?;
+            self.undo_remove(operation, workspace, data.status, "its process died").await?;
             return Ok("undone");
         }
         let lock = context.git.lock("rm").await?;

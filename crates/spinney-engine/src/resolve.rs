@@ -31,8 +31,10 @@ impl Engine {
         request: &Request,
         observer: Observer<'_>,
     ) -> Result<(Context, Resolution)> {
-        let request = &self.distinct_branch_work(&context, request).await?;
+        let asked = request;
         for _ in 0..MOST_ROUNDS {
+            // Anew in each round: another branch of the same slug may have been faster.
+            let request = &self.distinct_branch_work(&context, asked).await?;
             let found = match self.find(&context, request, observer).await? {
                 Found::Yes(resolution) => Some(*resolution),
                 Found::Again => continue,
@@ -54,7 +56,7 @@ impl Engine {
                 Attempt::Full => self.make_room(&context, observer).await?,
             }
         }
-        Err(Error::Busy { name: request.work.workspace_name() })
+        Err(Error::Busy { name: asked.work.workspace_name() })
     }
 
     async fn find(&self, context: &Context, request: &Request, observer: Observer<'_>) -> Result<Found> {
@@ -67,10 +69,14 @@ impl Engine {
                 .workspace_of_conversation(&self.account, request.platform, conversation)
                 .await?;
             // A conversation that was about another repository, or about a workspace that is gone, starts anew.
-            if let Some(row) = row.filter(|row| row.repository_id == *repository && row.status.is_live())
-                && let Look::Here(workspace) = self.look(context, row, observer).await?
-            {
-                return Ok(Found::yes(self.touched(workspace).await?, Method::Existing));
+            if let Some(row) = row.filter(|row| row.repository_id == *repository && row.status.is_live()) {
+                match self.look(context, row, observer).await? {
+                    Look::Here(workspace) => {
+                        return Ok(Found::yes(self.touched(workspace).await?, Method::Existing));
+                    }
+                    Look::Again => return Ok(Found::Again),
+                    Look::Lost(_) | Look::Nothing => {}
+                }
             }
         }
         for (work, method) in candidates(request) {

@@ -42,13 +42,10 @@ pub(crate) fn classify(shown: &str, directory: &Path, status: i32, stderr: &str)
 fn contention(stderr: &str) -> Option<Error> {
     for line in stderr.lines() {
         let locked = line.contains(".lock': File exists") || line.contains("could not lock config file");
-        // Another process is just making, moving or removing a worktree, or replacing a ref.
-        let window = (line.contains("failed to read") && (line.contains("commondir") || line.contains("/gitdir")))
-            || line.contains("unable to resolve reference") && line.contains("No such file")
-            || line.contains("could not open") && line.contains("/worktrees/") && line.contains("No such file")
-            || line.contains("bad object worktrees/")
-            || (line.contains("Invalid path '") && line.contains("/worktrees/") && line.contains("No such file"))
-            || line.contains("unable to read worktree");
+        // Another process is just making, moving or removing a worktree; whoever lists them all stumbles over it.
+        let window = (line.contains("/worktrees/")
+            && (line.contains("failed to read") || line.contains("No such file")))
+            || line.contains("bad object worktrees/");
         if locked || window {
             let path = line.split('\'').find(|part| part.starts_with('/')).map_or(line, |path| path);
             return Some(Error::LockContention { what: without_prefix(path).to_owned() });
@@ -249,6 +246,7 @@ mod tests {
             "fatal: failed to read '/r/.git/worktrees/t/commondir': No such file or directory",
             "error: could not lock config file .git/config: File exists",
             "fatal: Invalid path '/r/.git/worktrees/t': No such file or directory",
+            "fatal: failed to read '/r/.git/worktrees/t/locked': No such file or directory",
             "fatal: bad object worktrees/t/HEAD\nerror: /r.git did not send all necessary objects",
         ] {
             assert!(of(stderr).is_transient(), "{stderr}");

@@ -16,7 +16,7 @@ fn every_kind_of_work_has_its_name_and_branch() {
         (vec!["--pr", "99", "--fork"], "pr-99", "pr-99-review", "pr", "99"),
         (vec!["--review", "100"], "pr-100-review", "pr-100-review", "review", "100"),
         (vec!["--task", "Add dark mode"], "task-add-dark-mode", "task-add-dark-mode", "task", "add-dark-mode"),
-        (vec!["--branch", "feature/Search_1"], "task-feature-search_1", "feature/Search_1", "task", "feature-search_1"),
+        (vec!["--branch", "feature/Search"], "task-feature-search", "feature/Search", "task", "feature-search"),
     ];
     for (arguments, name, branch, kind, key) in expected {
         let workspace = story.make(&arguments);
@@ -95,24 +95,23 @@ fn a_pull_request_of_this_repository_is_worked_on_on_its_own_branch() {
 #[test]
 fn a_pull_request_from_a_fork_starts_at_its_head_or_at_the_given_commit() {
     let story = Story::new();
-    let first = story.remote().fork_pull_request(8, "fork.txt");
+    story.remote().fork_pull_request(8, "fork.txt");
     let second = story.remote().fork_pull_request(8, "fork.txt");
     let at_head = story.make(&["--pr", "8", "--head", "feature/auth", "--fork"]);
     assert_eq!(at_head.identity(), ("pr-8", "pr-8-review", "created"));
     assert_eq!(story.sandbox().git(at_head.path(), &["rev-parse", "HEAD"]), second);
 
-    story.remote().fork_pull_request(9, "fork.txt");
-    let ninth = story.remote().git(&["rev-parse", "refs/pull/9/head"]);
+    let ninth = story.remote().fork_pull_request(9, "fork.txt");
     story.remote().fork_pull_request(9, "fork.txt");
     let at_commit = story.make(&["--pr", "9", "--fork", "--sha", &ninth]);
     assert_eq!(at_commit.identity(), ("pr-9", "pr-9-review", "created"));
     assert_eq!(story.sandbox().git(at_commit.path(), &["rev-parse", "HEAD"]), ninth);
 
-    // A review may look at an earlier commit too.
-    story.cli.run(&["rm", "pr-8"]).ok();
-    let review = story.make(&["--review", "8", "--sha", &first]);
-    assert_eq!(review.identity(), ("pr-8-review", "pr-8-review", "created"));
-    assert_eq!(story.sandbox().git(review.path(), &["rev-parse", "HEAD"]), first);
+    let tenth = story.remote().fork_pull_request(10, "fork.txt");
+    story.remote().fork_pull_request(10, "fork.txt");
+    let review = story.make(&["--review", "10", "--sha", &tenth]);
+    assert_eq!(review.identity(), ("pr-10-review", "pr-10-review", "created"));
+    assert_eq!(story.sandbox().git(review.path(), &["rev-parse", "HEAD"]), tenth);
 }
 
 #[test]

@@ -36,7 +36,8 @@ pub(crate) fn lock_reason(id: &WorkspaceId) -> String {
 pub(crate) fn open(context: &Context, path: &Path) -> Tree {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            if tree_root(path).join(home::MARKER).exists() {
+            let root = tree_root(path);
+            if root.join(home::MARKER).exists() || (context.is_in_checkout(root) && root.is_dir()) {
                 Tree::Missing
             } else {
                 Tree::RootMissing

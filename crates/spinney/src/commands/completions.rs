@@ -1,6 +1,7 @@
 //! `spinney completions`: the script that teaches a shell to complete.
 
 use clap::{Args, ValueEnum};
+use serde_json::json;
 
 use crate::app::App;
 use crate::completion;
@@ -31,6 +32,15 @@ pub struct CompletionsArgs {
 }
 
 pub fn run(app: &App, args: CompletionsArgs) -> Result<u8> {
-    app.ui.print(completion::script(args.shell)?.trim_end());
+    print_script(app, args.shell, completion::script(args.shell)?.trim_end());
     Ok(0)
+}
+
+/// Gives a script to be sourced.
+pub fn print_script(app: &App, shell: Shell, script: &str) {
+    if app.ui.json {
+        app.ui.print_json(&json!({ "shell": shell.as_str(), "script": script }));
+    } else {
+        app.ui.print(script);
+    }
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::app::App;
-use crate::commands::completions::Shell;
+use crate::commands::completions::{Shell, print_script};
 use crate::completion;
 use crate::error::Result;
 
@@ -50,6 +50,7 @@ pub fn run(app: &App, args: ShellInitArgs) -> Result<u8> {
         Shell::Bash | Shell::Zsh => POSIX,
         Shell::Fish => FISH,
     };
-    app.ui.print(format!("{function}\n{}", completion::script(args.shell)?.trim_end()));
+    let script = format!("{function}\n{}", completion::script(args.shell)?.trim_end());
+    print_script(app, args.shell, &script);
     Ok(0)
 }

@@ -111,9 +111,8 @@ impl Story {
     #[track_caller]
     pub fn assert_nothing_left_over(&self) {
         let home = self.sandbox().spinney_home();
-        let live: Vec<PathBuf> = self.worktrees();
-        let trees = files_below(&home.join("trees"), 3);
-        let unknown: Vec<_> = trees.iter().filter(|path| path.is_dir() && !live.contains(path)).collect();
+        let trees = files_below(&home.join("trees"), 3).into_iter().filter(|path| path.is_dir());
+        let unknown: Vec<_> = trees.filter(|tree| !has_admin_dir(tree)).collect();
         assert!(unknown.is_empty(), "trees that git does not know: {unknown:?}");
         let dangling: Vec<_> = files_below(&home.join("links"), 3).into_iter().filter(|link| !link.exists()).collect();
         assert!(dangling.is_empty(), "links that lead nowhere: {dangling:?}");
@@ -136,6 +135,12 @@ impl Drop for Story {
             }
         }
     }
+}
+
+/// Whether a tree's `.git` file leads somewhere.
+fn has_admin_dir(tree: &Path) -> bool {
+    let pointer = fs::read_to_string(tree.join(".git")).unwrap_or_default();
+    pointer.trim_end().strip_prefix("gitdir: ").is_some_and(|admin_dir| Path::new(admin_dir).is_dir())
 }
 
 /// What lies `depth` directories below one, without hidden files.
