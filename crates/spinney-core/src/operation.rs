@@ -8,6 +8,7 @@ words!(
         Create = "create",
         Remove = "remove",
         Restore = "restore",
+        Purge = "purge",
     }
 );
 

@@ -71,6 +71,8 @@ pub enum InvalidWork {
     Task(String),
     #[error("`{}` can't identify a thread: it is empty, too long or has control characters", for_message(.0))]
     Thread(String),
+    #[error("`{}` can't identify a conversation: it is empty, too long or has control characters", for_message(.0))]
+    Conversation(String),
     #[error("`{}` is not a link of the form `42`, `issue:42` or `pr:9`", for_message(.0))]
     Link(String),
 }
@@ -151,6 +153,14 @@ impl Work {
         };
         name.parse().expect("a generated name is a valid branch")
     }
+}
+
+/// Checks a platform's name for a conversation, which is kept as it is.
+pub fn parse_conversation(text: &str) -> Result<String, InvalidWork> {
+    if text.trim().is_empty() || text.len() > MAX_KEY_BYTES || text.chars().any(char::is_control) {
+        return Err(InvalidWork::Conversation(text.to_owned()));
+    }
+    Ok(text.to_owned())
 }
 
 /// Parses the number of an issue or pull request; zero is none.

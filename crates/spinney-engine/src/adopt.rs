@@ -52,11 +52,12 @@ impl Engine {
                 let workspace = self.adopt_worktree(context, &worktree, branch, request).await?;
                 Ok(workspace.map(|workspace| Resolution::found(workspace, Method::Adopted)))
             }
-            Err(error) if branch == own => {
-                let reason = if entry.path.exists() { reason(&error) } else { "which is missing".to_owned() };
-                Err(Error::BranchHeld { branch, path: entry.path.clone(), reason })
+            // Who creates will be told which workspace has the branch.
+            Err(_) if branch != own || self.is_known(&entry.path).await? => Ok(None),
+            Err(error) if entry.path.exists() => {
+                Err(Error::BranchHeld { branch, path: entry.path.clone(), reason: reason(&error) })
             }
-            Err(_) => Ok(None),
+            Err(_) => Err(Error::BranchInMissingWorktree { branch, path: entry.path.clone() }),
         }
     }
 
@@ -87,14 +88,18 @@ impl Engine {
     /// The linked worktrees of a repository that the store does not know.
     pub async fn unknown_worktrees(&self, context: &Context) -> Result<Vec<PathBuf>> {
         let entries = context.git.load_worktrees().await?;
-        let mut db = self.store.read().await?;
         let mut unknown = Vec::new();
         for entry in entries.into_iter().filter(|entry| !entry.is_main && entry.path.exists()) {
-            if db.workspace_at(self.home.node(), &entry.path).await?.is_none() {
+            if !self.is_known(&entry.path).await? {
                 unknown.push(entry.path);
             }
         }
         Ok(unknown)
+    }
+
+    /// Whether a live workspace has this directory.
+    async fn is_known(&self, path: &Path) -> Result<bool> {
+        Ok(self.store.read().await?.workspace_at(self.home.node(), path).await?.is_some())
     }
 
     /// The work that a branch found in a worktree stands for, unless that work has a workspace already.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use spinney_core::config::{Config, Resolved, TrustRequest, needs_trust};
+use spinney_core::config::{Config, ConfigError, Resolved, TrustRequest, needs_trust};
 use spinney_core::{CommitId, Repository};
 use spinney_git::{Credential, Remote};
 
@@ -85,7 +85,10 @@ impl Engine {
             return match std::fs::read_to_string(&path) {
                 Ok(text) => Ok(Some(RepositoryFile { place: path.display().to_string(), text })),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-                Err(error) => Err(Error::files(&path, "read")(error)),
+                Err(error) => {
+                    let place = path.display().to_string();
+                    Err(ConfigError::Unreadable { place, message: error.to_string() }.into())
+                }
             };
         }
         let known = match base {

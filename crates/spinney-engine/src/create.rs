@@ -19,13 +19,16 @@ use spinney_core::{
 };
 use spinney_git::Start;
 
-use crate::context::Context;
+use crate::context::{Context, tree_root};
+use crate::home::MARKER;
 use crate::journal::{self, OperationLock, Running};
+use crate::lookup::Among;
 use crate::notice::{Notice, Observer, Phase, Warning};
 use crate::plan::Plan;
+use crate::prepare::SETUP_VARIABLE;
 use crate::provider::worktree;
 use crate::request::{Request, Resolution};
-use crate::{Engine, Error, Result, events, links};
+use crate::{Engine, Error, Result, events, links, processes};
 
 const ADDING: &str = "adding";
 const FILLING: &str = "filling";
@@ -65,6 +68,7 @@ impl Engine {
     ) -> Result<Attempt> {
         let workspace = self.new_workspace(context, request, plan);
         self.check_path(context, &workspace.path).await?;
+        self.check_tree_root(context, &workspace.path).await?;
         let data = CreateData {
             commit: plan.commit.clone(),
             made_branch: plan.new_branch.then(|| plan.branch.clone()),
@@ -91,9 +95,7 @@ impl Engine {
         }
         db.commit().await?;
 
-        let mut running = Running { lock, operation };
-        let workspace = self.carry_out(context, &mut running, workspace, &data, observer).await?;
-        running.lock.discard();
+        let workspace = self.carry_out(context, Running { lock, operation }, workspace, &data, observer).await?;
         Ok(Attempt::Created(Box::new(Resolution {
             workspace,
             method: Method::Created,
@@ -126,9 +128,7 @@ impl Engine {
             return Ok(Attempt::Taken);
         }
         db.commit().await?;
-        let mut running = Running { lock, operation };
-        let workspace = self.carry_out(context, &mut running, workspace, &data, observer).await?;
-        running.lock.discard();
+        let workspace = self.carry_out(context, Running { lock, operation }, workspace, &data, observer).await?;
         let started_from = Some(workspace.branch.to_string());
         let continued = Some(crate::request::Continued::Local);
         Ok(Attempt::Created(Box::new(Resolution {
@@ -158,16 +158,22 @@ impl Engine {
     async fn carry_out(
         &self,
         context: &Context,
-        running: &mut Running,
+        mut running: Running,
         workspace: Workspace,
         data: &CreateData,
         observer: Observer<'_>,
     ) -> Result<Workspace> {
-        let done = self.take_steps(context, running, &workspace, data, observer).await;
-        let Err(first) = done else { return self.activate(&running.operation, workspace, observer).await };
-        if let Err(second) = self.undo(context, &running.operation, &workspace, data, &first.to_string()).await {
-            let what = format!("undoing it failed too, the next command tries again: {second}");
-            observer(Notice::Warning(Warning::Minor { what }));
+        let Err(first) = self.take_steps(context, &mut running, &workspace, data, observer).await else {
+            let workspace = self.activate(&running.operation, workspace, observer).await?;
+            running.lock.discard();
+            return Ok(workspace);
+        };
+        match self.undo(context, &running.operation, &workspace, data, &first.to_string()).await {
+            Ok(()) => running.lock.discard(),
+            Err(second) => {
+                let what = format!("undoing it failed too, the next command tries again: {second}");
+                observer(Notice::Warning(Warning::Minor { what }));
+            }
         }
         Err(first)
     }
@@ -191,7 +197,7 @@ impl Engine {
         self.record_step(running, FILLING, data).await?;
         observer(Notice::Phase(Phase::CheckingOut));
         worktree::populate(&tree, context.config().workspace.lfs == Lfs::Pull).await?;
-        self.prepare(context, workspace, &tree, observer).await?;
+        self.prepare(context, workspace, &tree, &running.operation.id, observer).await?;
         self.record_step(running, READY, data).await
     }
 
@@ -225,6 +231,8 @@ impl Engine {
         cause: &str,
     ) -> Result<()> {
         let made_branch = data.made_branch.as_ref();
+        // A set-up command outlives a killed Spinney, and would go on writing to where the tree was.
+        processes::end_started_with(SETUP_VARIABLE, operation.id.as_str());
         let gone = worktree::discard(context, &self.home, &operation.id, workspace, &data.commit, made_branch).await?;
         let mut db = self.store.write().await?;
         db.delete_ports(&workspace.id).await?;
@@ -318,6 +326,20 @@ impl Engine {
             Placeholder::Time => time.trim_end_matches('Z').replace(':', "-"),
         });
         PathBuf::from(path)
+    }
+
+    /// Refuses to mark a new tree root where other workspaces should lie: their disk may not be mounted.
+    async fn check_tree_root(&self, context: &Context, path: &Path) -> Result<()> {
+        let root = tree_root(path);
+        if root.join(MARKER).exists() || context.is_in_checkout(root) {
+            return Ok(());
+        }
+        let known = self.workspaces(None, Among::Live).await?;
+        let beside = |workspace: &Workspace| workspace.adopted_from.is_none() && tree_root(&workspace.path) == root;
+        if known.iter().any(beside) {
+            return Err(Error::TreeRootMissing { path: root.to_owned() });
+        }
+        Ok(())
     }
 
     /// Refuses a path that is taken, or that git would see as part of the main checkout.

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Free bytes for an ordinary user on the file system of the nearest directory that exists.
@@ -62,7 +62,27 @@ pub(crate) fn delete_moved_aside(directory: &Path) -> io::Result<()> {
         return Err(io::Error::other(format!("`{}` is mounted inside", mount.display())));
     }
     #[expect(clippy::disallowed_methods, reason = "the directory was moved out of use first; links are not followed")]
-    fs::remove_dir_all(directory)
+    match fs::remove_dir_all(directory) {
+        // Some tools make their caches read-only.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            make_writable(directory)?;
+            fs::remove_dir_all(directory)
+        }
+        done => done,
+    }
+}
+
+/// Lets the owner write in a directory and all below it; follows no link.
+fn make_writable(directory: &Path) -> io::Result<()> {
+    let mode = fs::metadata(directory)?.permissions().mode();
+    fs::set_permissions(directory, fs::Permissions::from_mode(mode | 0o700))?;
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            make_writable(&entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether two paths lie on one file system, judged by the nearest directories that exist.

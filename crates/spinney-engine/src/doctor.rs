@@ -44,7 +44,9 @@ impl Engine {
         let mut checks =
             vec![self.check_git().await, self.check_home(), self.check_store().await, self.check_free_disk()];
         checks.extend(self.check_operations().await?);
-        checks.extend(self.check_repositories().await?);
+        if self.git().await.is_ok() {
+            checks.extend(self.check_repositories().await?);
+        }
         Ok(checks)
     }
 
@@ -153,18 +155,23 @@ impl Engine {
             };
             for workspace in self.workspaces(Some(&context.repository.id), Among::Live).await? {
                 count += 1;
-                let fault = match (workspace.status, open(&context, &workspace.path)) {
-                    (WorkspaceStatus::Broken, _) => workspace.error.clone().unwrap_or_else(|| "broken".to_owned()),
-                    (WorkspaceStatus::Active | WorkspaceStatus::Lost, Tree::Missing) => {
-                        "its directory is gone".to_owned()
+                let id = &workspace.id;
+                let (fault, fix) = match (workspace.status, open(&context, &workspace.path)) {
+                    (WorkspaceStatus::Broken, _) => {
+                        (workspace.error.clone().unwrap_or_else(|| "broken".to_owned()), format!("spinney show {id}"))
                     }
+                    (WorkspaceStatus::Active | WorkspaceStatus::Lost, Tree::Missing) => (
+                        "its directory is gone".to_owned(),
+                        format!("spinney rm {id}, or `spinney new` for the same work makes it again from its branch"),
+                    ),
                     (WorkspaceStatus::Active | WorkspaceStatus::Lost, Tree::RootMissing) => {
-                        "its disk is not mounted".to_owned()
+                        ("its disk is not mounted".to_owned(), "mount it".to_owned())
                     }
-                    (WorkspaceStatus::Active, Tree::Damaged(error)) => error.to_string(),
+                    (WorkspaceStatus::Active, Tree::Damaged(error)) => {
+                        (error.to_string(), format!("git -C {} worktree repair", place.display()))
+                    }
                     _ => continue,
                 };
-                let fix = format!("spinney show {}", workspace.id);
                 checks.push(notice("workspace", format!("{} of {name}: {fault}", workspace.name), fix));
             }
             let unknown = self.unknown_worktrees(&context).await?;

@@ -84,6 +84,12 @@ pub enum Error {
     MissingBase { base: String, looked_for: Vec<String> },
     #[error("{what} does not exist; looked for {}", list(.looked_for, "nothing"))]
     MissingHead { what: String, looked_for: Vec<String> },
+    #[error("could not clone `{}`", for_message(.url))]
+    Clone { url: String, source: spinney_git::Error },
+    #[error("`{}` can't be cloned: {reason}", for_message(.url))]
+    UnusableUrl { url: String, reason: &'static str },
+    #[error("{repository} has no remote to fetch from")]
+    NoRemote { repository: RepositoryName },
     #[error("could not fetch from `{remote}`")]
     Fetch { remote: String, source: spinney_git::Error },
     #[error("branch `{branch}` can't be made beside `{existing}`: one would be a directory of the other")]
@@ -92,8 +98,16 @@ pub enum Error {
     BranchInMainCheckout { branch: BranchName, path: PathBuf },
     #[error("branch `{branch}` is checked out at `{}`, {reason}", .path.display())]
     BranchHeld { branch: BranchName, path: PathBuf, reason: String },
+    #[error("branch `{branch}` is checked out at `{}`, which is missing", .path.display())]
+    BranchInMissingWorktree { branch: BranchName, path: PathBuf },
+    #[error("branch `{branch}` belongs to {name}, which is {status}")]
+    BranchOfWorkspace { branch: BranchName, name: WorkspaceName, status: spinney_core::WorkspaceStatus },
     #[error("no workspace is called `{}`", for_message(.name))]
     UnknownWorkspace { name: String },
+    #[error("{name} is in the trash")]
+    InTrash { name: WorkspaceName, id: spinney_core::WorkspaceId },
+    #[error("{name} is not in the trash: it is {status}")]
+    NotInTrash { name: WorkspaceName, status: spinney_core::WorkspaceStatus },
     #[error("`{}` could be any of {}", for_message(.name), list(.candidates, "none"))]
     AmbiguousWorkspace { name: String, candidates: Vec<String> },
     #[error("{name} is {status}, not {needed}")]
@@ -119,8 +133,12 @@ pub enum Error {
     PathNotIgnored { path: PathBuf },
     #[error("`{}` exists already", .path.display())]
     PathTaken { path: PathBuf },
+    #[error("{name} can't be restored on `{branch}`: {reason}")]
+    RestoreBranchTaken { name: WorkspaceName, branch: BranchName, reason: String },
     #[error("{name} can't be restored: {reason}")]
     NotRestorable { name: WorkspaceName, reason: String },
+    #[error("`{}` is mounted inside {name}", .mount.display())]
+    MountInside { name: WorkspaceName, mount: PathBuf },
     #[error("setup command `{}` {outcome}", for_message(.line))]
     Setup { line: String, outcome: String },
     #[error("no free port is left for `{name}`")]
@@ -145,6 +163,8 @@ impl Error {
         use spinney_git::Error as Git;
         match self {
             Self::Config(_)
+            | Self::UnusableUrl { .. }
+            | Self::NoRemote { .. }
             | Self::NoBase { .. }
             | Self::UnknownRemote { .. }
             | Self::AmbiguousRemote { .. }
@@ -164,8 +184,16 @@ impl Error {
             | Self::MissingBase { .. }
             | Self::MissingHead { .. }
             | Self::UnknownWorkspace { .. }
+            | Self::InTrash { .. }
+            | Self::NotInTrash { .. }
             | Self::AmbiguousWorkspace { .. } => ErrorKind::NotFound,
-            Self::BranchInMainCheckout { .. } | Self::BranchHeld { .. } | Self::Busy { .. } => ErrorKind::Held,
+            Self::Clone { source: Git::RemoteNotFound { .. }, .. } => ErrorKind::NotFound,
+            Self::RestoreBranchTaken { .. } => ErrorKind::Held,
+            Self::BranchInMainCheckout { .. }
+            | Self::BranchInMissingWorktree { .. }
+            | Self::BranchOfWorkspace { .. }
+            | Self::BranchHeld { .. }
+            | Self::Busy { .. } => ErrorKind::Held,
             Self::Git(Git::LockTimeout { .. } | Git::BranchInUse { .. }) => ErrorKind::Held,
             Self::Git(Git::NotARepository { .. }) => ErrorKind::NotFound,
             Self::Git(Git::GitMissing { .. } | Git::GitTooOld { .. }) => ErrorKind::Usage,
@@ -189,6 +217,29 @@ impl Error {
         match self {
             Self::Config(error) => error.hint().into_iter().collect(),
             Self::HomeUnusable { .. } => hint("choose another with `--home DIR` or `SPINNEY_HOME`"),
+            Self::Files { .. } => {
+                hint("see who owns it and what stands there; `--home DIR` and `workspace.path` decide where things go")
+            }
+            Self::UnusableUrl { .. } => {
+                hint("give a path, or a URL that starts with `https://`, `ssh://` or `git@host:`")
+            }
+            Self::Clone { source: Git::Auth { .. }, .. } => {
+                hint("set up git's credential helper for this host, or name a token with `--token-env NAME`")
+            }
+            Self::Clone { .. } => hint("check the address; `git ls-remote URL` asks the same question by hand"),
+            Self::NoRemote { .. } => hint("`git remote add origin URL` gives it one"),
+            Self::InTrash { id, .. } => vec![format!("`spinney restore {id}` brings it back")],
+            Self::NotInTrash { name, .. } => vec![format!("`spinney show {name}` tells more")],
+            Self::RestoreBranchTaken { name, .. } => {
+                vec![format!("`spinney restore {name} --branch NAME` restores it on a new branch")]
+            }
+            Self::NotRestorable { name, .. } => vec![format!("`spinney show {name}` tells more")],
+            Self::NotAdoptable { .. } => hint("`git worktree list` shows the linked worktrees that can be adopted"),
+            Self::PathTaken { .. } => hint("move it away, or change `workspace.path`"),
+            Self::BranchConflict { .. } => hint("choose another with `--branch NAME`, or rename the one that is there"),
+            Self::MissingHead { .. } => hint("`spinney repo sync` fetches all branches; `--sha SHA` names a commit"),
+            Self::Busy { .. } => hint("wait for it, and run the same command again"),
+            Self::Store(error) => error.hint().into_iter().collect(),
             Self::DiskFull { .. } => {
                 hint("free some space, then run the same command again; nothing was left half done")
             }
@@ -210,11 +261,12 @@ impl Error {
             Self::BranchInMainCheckout { .. } => {
                 hint("switch the main checkout to another branch, or choose another with `--branch NAME`")
             }
-            Self::BranchHeld { path, .. } if !path.exists() => vec![format!(
+            Self::BranchInMissingWorktree { path, .. } => vec![format!(
                 "if it was moved, `git worktree repair NEW-PLACE` tells git so; if it is gone for good, \
                  `git worktree prune` forgets it (after `git worktree unlock {}`, where it is locked)",
                 path.display()
             )],
+            Self::BranchOfWorkspace { name, .. } => vec![format!("`spinney show {name}` tells more")],
             Self::BranchHeld { path, .. } => {
                 vec![format!("`git -C {} status` shows its state", path.display())]
             }
@@ -222,8 +274,17 @@ impl Error {
             Self::AmbiguousWorkspace { .. } => hint("use an id, or name the repository with `--repo`"),
             Self::Limit { census, .. } => limit_hints(census),
             Self::LowDisk { .. } => hint("free some space, or lower `limits.min_free_disk`"),
-            Self::WrongStatus { name, .. } | Self::TreeMissing { name, .. } => vec![format!("`spinney show {name}` tells more")],
-            Self::TreeRootMissing { .. } => hint("mount it and run the same command again; nothing was changed"),
+            Self::WrongStatus { name, .. } | Self::TreeMissing { name, .. } => {
+                vec![format!("`spinney show {name}` tells more")]
+            }
+            Self::TreeRootMissing { path } => vec![
+                "mount it and run the same command again; nothing was changed".to_owned(),
+                format!(
+                    "if its trees are gone for good, `mkdir -p {0} && touch {0}/{1}` says so",
+                    path.display(),
+                    crate::home::MARKER
+                ),
+            ],
             Self::PathNotIgnored { .. } => hint("add that directory to `.gitignore`, or change `workspace.path`"),
             Self::Setup { .. } => hint("nothing was left behind; fix `workspace.setup` and run the same command again"),
             Self::TokenMissing { variable, .. } => vec![format!("export {variable}, and run the same command again")],
@@ -235,6 +296,16 @@ impl Error {
                 "set up git's credential helper for this host, or name a token: `spinney repo add URL --token-env NAME`",
             ),
             Self::Git(Git::LockTimeout { .. }) => hint("wait for it, or end it, and run the same command again"),
+            Self::Git(Git::DamagedWorktree { .. } | Git::ForeignWorktree { .. } | Git::WorktreeMissing { .. }) => {
+                hint("`git worktree repair` in the main checkout mends a broken link; `spinney doctor` shows them all")
+            }
+            Self::Git(Git::UnsafeOwnership { path }) => {
+                vec![format!("if you trust it: `git config --global --add safe.directory {}`", path.display())]
+            }
+            Self::Git(Git::Network { .. } | Git::RemoteNotFound { .. }) => {
+                hint("check the network and `git remote -v`; `SPINNEY_WORKSPACE__FETCH=never` works without the remote")
+            }
+            Self::Git(Git::PermissionDenied { .. }) => hint("see who owns it, and run the same command again"),
             Self::Git(Git::NoSpace { .. }) => hint("free some space, then run the same command again"),
             _ => Vec::new(),
         }

@@ -26,7 +26,8 @@ impl Home {
         make_private_directory(root).map_err(refused)?;
         let root = root.canonicalize().map_err(refused)?;
         for name in ["operations", "trash"] {
-            make_private_directory(&root.join(name)).map_err(refused)?;
+            let path = root.join(name);
+            make_private_directory(&path).map_err(|source| Error::HomeUnusable { path, source })?;
         }
         let node = load_or_make_node(&root.join("node")).map_err(refused)?;
         Ok(Self { root, node })

@@ -1,6 +1,6 @@
 //! What git says about workspaces: changes, distance from base, state. Asked of many trees at once.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use spinney_core::{Merge, Work, Workspace, WorkspaceStatus};
 use spinney_git::StatusOptions;
@@ -8,6 +8,7 @@ use spinney_store::Port;
 
 use crate::context::Context;
 use crate::provider::worktree::{Tree, open};
+use crate::verdict::STATE_FILE;
 use crate::{Engine, Result};
 
 /// What a look into one tree found; `None` where git gave no answer.
@@ -21,6 +22,8 @@ pub struct Details {
     pub distance: Option<(u64, u64)>,
     pub merged: bool,
     pub stale: bool,
+    /// Whether the directory is gone.
+    pub lost: bool,
     /// The branch that HEAD is on now, when it is not the recorded one.
     pub head: Option<String>,
 }
@@ -30,6 +33,7 @@ impl Details {
     #[must_use]
     pub fn state(&self, workspace: &Workspace) -> &'static str {
         match workspace.status {
+            WorkspaceStatus::Active if self.lost => "lost",
             WorkspaceStatus::Active if self.fault.is_some() => "broken",
             WorkspaceStatus::Active if self.merged => "merged",
             WorkspaceStatus::Active if self.stale => "stale",
@@ -56,14 +60,15 @@ impl Engine {
         let mut details = Details { stale, ..Details::default() };
         let worktree = match open(context, &workspace.path) {
             Tree::Whole(worktree) => worktree,
-            Tree::Missing => return Details { fault: Some("its directory is gone".to_owned()), ..details },
+            Tree::Missing => return Details { fault: Some("its directory is gone".to_owned()), lost: true, ..details },
             Tree::RootMissing => return Details { fault: Some("its disk is not mounted".to_owned()), ..details },
             Tree::Damaged(error) => return Details { fault: Some(error.to_string()), ..details },
         };
         match worktree.load_status(&StatusOptions { untracked: true, ignored: false }).await {
             Ok(status) => {
                 details.changed = Some(status.changes.len());
-                details.untracked = Some(status.untracked.len());
+                let counted = status.untracked.iter().filter(|entry| entry.path != Path::new(STATE_FILE));
+                details.untracked = Some(counted.count());
             }
             Err(error) => details.fault = Some(error.to_string()),
         }

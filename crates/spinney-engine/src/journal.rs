@@ -139,6 +139,12 @@ pub(crate) async fn close(
     Ok(db.close_operation(&operation.id, status, error).await?)
 }
 
+/// What an operation recorded for whoever must finish or undo it.
+pub(crate) fn data<T: for<'de> serde::Deserialize<'de>>(operation: &Operation) -> Result<T> {
+    serde_json::from_value(operation.data.clone())
+        .map_err(|error| Error::Internal { what: format!("operation {} can't be read: {error}", operation.id) })
+}
+
 fn to_json(data: &impl Serialize) -> Result<serde_json::Value> {
     serde_json::to_value(data)
         .map_err(|error| Error::Internal { what: format!("the journal can't hold a step: {error}") })

@@ -13,6 +13,7 @@ mod doctor;
 mod engine;
 mod error;
 mod events;
+pub mod fail;
 mod home;
 mod inspect;
 mod journal;
@@ -29,6 +30,7 @@ mod repositories;
 mod request;
 mod resolve;
 mod restore;
+mod trash;
 mod trust;
 mod verdict;
 

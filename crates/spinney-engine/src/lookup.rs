@@ -67,7 +67,24 @@ impl Engine {
                 }
             }
         }
-        Err(Error::UnknownWorkspace { name: name.to_owned() })
+        Err(self.elsewhere(&mut db, repository, name, among).await?)
+    }
+
+    /// Why a name was not found: it is on the other side of the trash, or nowhere.
+    async fn elsewhere(
+        &self,
+        db: &mut spinney_store::Connection,
+        repository: Option<&RepositoryId>,
+        name: &str,
+        among: Among,
+    ) -> Result<Error> {
+        let other = if among == Among::Live { Among::Trashed } else { Among::Live };
+        let found = db.find_workspaces(&self.filter(repository, other), name).await?;
+        Ok(match found.into_iter().next() {
+            Some(Workspace { name, id, status: WorkspaceStatus::Trashed, .. }) => Error::InTrash { name, id },
+            Some(Workspace { name, status, .. }) => Error::NotInTrash { name, status },
+            None => Error::UnknownWorkspace { name: name.to_owned() },
+        })
     }
 
     /// The repository that a workspace belongs to.

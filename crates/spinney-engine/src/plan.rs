@@ -87,7 +87,8 @@ impl Engine {
             Ok(known) => Ok(Some(Remote { name, known: Some(known) })),
             Err(source) if settings.fetch == Fetch::Require => Err(Error::Fetch { remote: name, source }),
             Err(error) => {
-                let age = before.as_ref().map(|known| known.at.elapsed());
+                let at = before.as_ref().map(|known| known.at).or_else(|| context.git.load_fetched_by_hand(&name));
+                let age = at.map(|at| at.elapsed());
                 let warning = Warning::FetchFailed { remote: name.clone(), cause: error.to_string(), age };
                 observer(Notice::Warning(warning));
                 Ok(Some(Remote { name, known: before }))
@@ -171,9 +172,8 @@ async fn find_base(context: &Context, request: &Request, remote: Option<&Remote>
 async fn default_base(context: &Context, remote: Option<&Remote>) -> Result<Base> {
     let repository = &context.repository.name;
     let Some(remote) = remote else { return Err(Error::NoBase { repository: repository.clone() }) };
-    let asked = remote.known.as_ref().and_then(|known| known.default_branch.clone());
-    let branch = match asked {
-        Some(branch) => Some(branch),
+    let branch = match &remote.known {
+        Some(known) => known.default_branch.clone(),
         None => context.git.load_remote_head(&remote.name).await?,
     };
     let head = format!("{}/HEAD", remote.name);

@@ -6,6 +6,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use rustix::process::{Pid, Signal, kill_process};
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProcessInside {
     pub pid: u32,
@@ -19,6 +21,20 @@ pub(crate) fn processes_inside(directory: &Path) -> Vec<ProcessInside> {
     let own = std::process::id();
     let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     pids.filter(|pid| *pid != own).filter_map(|pid| inspect(pid, directory)).collect()
+}
+
+/// Ends every process that has this variable with this value in its environment: what we started, however it detached.
+pub(crate) fn end_started_with(variable: &str, value: &str) {
+    let wanted = format!("{variable}={value}");
+    let Ok(entries) = fs::read_dir("/proc") else { return };
+    for entry in entries.flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else { continue };
+        let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+        let started = environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes());
+        if let (true, Some(pid)) = (started, Pid::from_raw(pid)) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    }
 }
 
 fn inspect(pid: u32, directory: &Path) -> Option<ProcessInside> {

@@ -24,6 +24,9 @@ impl Engine {
     /// Finds a repository by `owner/name` or by a path in it, registering it when it is new.
     pub async fn repository(&self, selector: Option<&str>, directory: &Path) -> Result<Context> {
         let Some(selector) = selector else { return self.repository_at(directory).await };
+        if selector.is_empty() {
+            return Err(Error::UnknownRepository { name: String::new() });
+        }
         if let Ok(name) = selector.parse::<RepositoryName>() {
             let found = self.store.read().await?.repository_named(&self.account, self.home.node(), &name).await?;
             if let Some(repository) = found {
@@ -110,6 +113,9 @@ impl Engine {
         add: &AddRepository,
         observer: Observer<'_>,
     ) -> Result<Context> {
+        if place.is_empty() {
+            return Err(Error::UnknownRepository { name: String::new() });
+        }
         let path = directory.join(place);
         if path.is_dir() && !place.contains("://") {
             let git = spinney_git::Repository::discover(self.git().await?, &path).await?;
@@ -121,6 +127,9 @@ impl Engine {
 
     async fn clone_repository(&self, url: &str, add: &AddRepository, observer: Observer<'_>) -> Result<Context> {
         let clean_url = without_credentials(url);
+        if let Some(reason) = url_fault(url) {
+            return Err(Error::UnusableUrl { url: clean_url, reason });
+        }
         let wanted = match &add.name {
             Some(name) => name.clone(),
             None => RepositoryName::from_url(url)
@@ -146,7 +155,13 @@ impl Engine {
                 let directory = crate::context::tree_root(&destination);
                 crate::home::make_private_directory(directory).map_err(Error::files(&destination, "made"))?;
                 let git = self.git().await?;
-                git.clone_bare(url, &destination, credential.as_ref()).await?;
+                if let Err(source) = git.clone_bare(url, &destination, credential.as_ref()).await {
+                    // The directories of its owner and account, where they hold nothing else.
+                    let _ = std::fs::remove_dir(directory).and_then(|()| {
+                        std::fs::remove_dir(directory.parent().unwrap_or(directory))
+                    });
+                    return Err(Error::Clone { url: clean_url, source });
+                }
                 let git = spinney_git::Repository::discover(git, &destination).await?;
                 // Another URL's clone may stand here: two owners' repositories of one name never mix.
                 if git.load_remotes().await?.iter().any(|remote| remote.url == clean_url) {
@@ -169,7 +184,7 @@ impl Engine {
     /// Fetches all branches of a repository's remote and drops those that are gone there.
     pub async fn sync_repository(&self, context: &Context, observer: Observer<'_>) -> Result<spinney_git::Known> {
         let remote =
-            self.remote(context).await?.ok_or_else(|| Error::NoBase { repository: context.repository.name.clone() })?;
+            self.remote(context).await?.ok_or_else(|| Error::NoRemote { repository: context.repository.name.clone() })?;
         let credential = self.credential(&context.repository)?;
         observer(Notice::Phase(Phase::Fetching { remote: remote.name.clone() }));
         context
@@ -214,6 +229,26 @@ fn suggest_name(git: &spinney_git::Repository, url: Option<&str>) -> RepositoryN
         let directory = place.file_name().and_then(|name| name.to_str()).unwrap_or("repository");
         RepositoryName::sanitized("local", directory)
     })
+}
+
+/// What keeps a text from being handed to git as the place of a remote.
+fn url_fault(url: &str) -> Option<&'static str> {
+    const SCHEMES: [&str; 5] = ["https", "http", "ssh", "git", "file"];
+    if url.starts_with('-') {
+        return Some("it starts with a dash");
+    }
+    if url.contains(char::is_control) {
+        return Some("it contains a control character");
+    }
+    match url.split_once("://") {
+        Some((scheme, _)) if !SCHEMES.contains(&scheme) => Some("its scheme is unknown"),
+        Some((_, rest)) if rest.starts_with('-') => Some("its host starts with a dash"),
+        // `ext::`, `fd::` and their like run or read whatever they name.
+        None if url.split_once("::").is_some_and(|(helper, _)| !helper.contains('/')) => {
+            Some("it names a transport that Spinney does not use")
+        }
+        _ => None,
+    }
 }
 
 fn name_from_path(url: &str) -> Option<RepositoryName> {

@@ -209,8 +209,7 @@ impl Engine {
         if db.works_of(&holder.id).await?.contains(&request.work) || holder.status == WorkspaceStatus::Creating {
             return Ok(());
         }
-        let reason = format!("by workspace {} ({})", holder.name, holder.status);
-        Err(Error::BranchHeld { branch: branch.clone(), path: holder.path, reason })
+        Err(Error::BranchOfWorkspace { branch: branch.clone(), name: holder.name, status: holder.status })
     }
 }
 

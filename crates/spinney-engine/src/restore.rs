@@ -71,7 +71,7 @@ impl Engine {
         if let Some(holder) = db.workspace_on_branch(&back.repository_id, &back.branch).await? {
             drop(db);
             lock.discard();
-            return Err(branch_taken(&back.branch, &holder));
+            return Err(branch_taken(&back, &holder));
         }
         let ours =
             db.update_workspace(&back, &[WorkspaceStatus::Trashed]).await? && db.insert_operation(&operation).await?;
@@ -88,7 +88,11 @@ impl Engine {
         }
         db.commit().await?;
         let running = Running { lock, operation };
-        self.move_back(context, &back, &data).await?;
+        if let Err(first) = self.move_back(context, &back, &data).await {
+            self.undo_restore(context, &running.operation, back, &data, &first.to_string()).await?;
+            running.lock.discard();
+            return Err(first);
+        }
         let workspace = self.settle_restore(context, &running.operation, back).await?;
         running.lock.discard();
         Ok(workspace)
@@ -96,11 +100,14 @@ impl Engine {
 
     /// A branch that is checked out elsewhere, or stands elsewhere by now, is a person's choice.
     async fn check_branch(&self, context: &Context, workspace: &Workspace, data: &RestoreData) -> Result<()> {
-        let refused = |reason: String| Error::NotRestorable { name: workspace.name.clone(), reason };
-        let choice = "`--branch NAME` restores it on a new branch";
+        let taken = |branch: &BranchName, reason: String| Error::RestoreBranchTaken {
+            name: workspace.name.clone(),
+            branch: branch.clone(),
+            reason,
+        };
         if let Some(name) = &data.rename {
             return match context.git.load_branch(name).await? {
-                Some(_) => Err(refused(format!("branch `{name}` exists already; {choice}"))),
+                Some(_) => Err(taken(name, "it exists already".to_owned())),
                 None => match context.git.branch_conflict(name).await? {
                     Some(existing) => Err(Error::BranchConflict { branch: name.clone(), existing }),
                     None => Ok(()),
@@ -110,15 +117,12 @@ impl Engine {
         let Some(branch) = &data.removal.branch else { return Ok(()) };
         let entries = context.git.load_worktrees().await?;
         if let Some(entry) = entries.iter().find(|entry| entry.branch.as_ref() == Some(branch)) {
-            let reason = format!("which is no workspace in the trash; {choice}");
-            return Err(Error::BranchHeld { branch: branch.clone(), path: entry.path.clone(), reason });
+            return Err(taken(branch, format!("it is checked out at `{}`", entry.path.display())));
         }
         match (context.git.load_branch(branch).await?, &data.removal.tip) {
-            (Some(now), Some(then)) if now != *then => Err(refused(format!(
-                "branch `{branch}` was at {} and is at {} by now; {choice}",
-                then.short(),
-                now.short()
-            ))),
+            (Some(now), Some(then)) if now != *then => {
+                Err(taken(branch, format!("it was at {} and is at {} by now", then.short(), now.short())))
+            }
             _ => Ok(()),
         }
     }
@@ -160,6 +164,31 @@ impl Engine {
         Ok(workspace)
     }
 
+    /// Puts back into the trash what could not be brought back whole.
+    async fn undo_restore(
+        &self,
+        context: &Context,
+        operation: &Operation,
+        workspace: Workspace,
+        data: &RestoreData,
+        cause: &str,
+    ) -> Result<()> {
+        let lock = context.git.lock("undo of restore").await?;
+        worktree::move_to_trash(&lock, context, &self.home, &workspace, &data.removal)?;
+        drop(lock);
+        let trashed = Workspace {
+            status: WorkspaceStatus::Trashed,
+            branch: data.removal.branch.clone().unwrap_or_else(|| workspace.branch.clone()),
+            removed_at: Some(Timestamp::now()),
+            ..workspace
+        };
+        let mut db = self.store.write().await?;
+        db.update_workspace(&trashed, &[WorkspaceStatus::Creating]).await?;
+        db.delete_works(&trashed.id).await?;
+        journal::close(&mut db, operation, OperationStatus::Undone, Some(cause)).await?;
+        Ok(db.commit().await?)
+    }
+
     /// Finishes a restore whose owner died.
     pub(crate) async fn recover_restore(
         &self,
@@ -169,15 +198,18 @@ impl Engine {
     ) -> Result<&'static str> {
         let data: RestoreData = serde_json::from_value(operation.data.clone())
             .map_err(|error| Error::Internal { what: format!("operation {} can't be read: {error}", operation.id) })?;
-        self.move_back(context, &workspace, &data).await?;
+        if let Err(cause) = self.move_back(context, &workspace, &data).await {
+            self.undo_restore(context, operation, workspace, &data, &cause.to_string()).await?;
+            return Ok("undone");
+        }
         self.settle_restore(context, operation, workspace).await?;
         Ok("finished")
     }
 }
 
-fn branch_taken(branch: &BranchName, holder: &Workspace) -> Error {
-    let reason = format!("by workspace {}; `--branch NAME` restores it on a new branch", holder.name);
-    Error::BranchHeld { branch: branch.clone(), path: holder.path.clone(), reason }
+fn branch_taken(workspace: &Workspace, holder: &Workspace) -> Error {
+    let reason = format!("{} has it by now, at `{}`", holder.name, holder.path.display());
+    Error::RestoreBranchTaken { name: workspace.name.clone(), branch: workspace.branch.clone(), reason }
 }
 
 /// The works to give back; the first one where the trash says nothing.

@@ -13,6 +13,12 @@ impl Worktree {
         command.args(["reset", "--hard", "--quiet", "--no-recurse-submodules"]).run().await.map(drop)
     }
 
+    /// Writes every file that the index has, and nothing else; LFS pointers stay as they are.
+    pub async fn checkout_index(&self) -> Result<()> {
+        let command = with_lfs(self.command(), false).config("checkout.workers", workers().to_string());
+        command.args(["checkout-index", "--all", "--force", "--index", "--quiet"]).run().await.map(drop)
+    }
+
     /// Brings the contents that the LFS pointers stand for.
     pub async fn pull_lfs(&self) -> Result<()> {
         self.command().network().args(["lfs", "pull"]).run().await.map(drop)

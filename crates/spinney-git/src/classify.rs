@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     fn of(stderr: &str) -> Error {
-        classify("git x", Path::new("/work"), 128, stderr)
+        classify("git x", Path::new("/r"), 128, stderr)
     }
 
     #[test]

@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use spinney_core::Timestamp;
 
 use crate::credential::Credential;
+use crate::fetch::listed;
 use crate::file_lock::FileLock;
 use crate::git::Git;
-use crate::network::{self, Listing};
-use crate::record::{RefRecord, RemoteRecord};
+use crate::network;
 use crate::repository::Repository;
 use crate::{Error, Result, without_credentials};
 
@@ -75,19 +75,7 @@ impl Git {
         let fetch = network::fetch(repository.command().credential(&stored, credential), "origin");
         fetch.args(["--tags", "--no-prune", "--", "origin", REFSPEC]).run().await?;
         repository.command().args(["pack-refs", "--all"]).run().await?;
-        repository.save_record("origin", first_record(at, &listing)).await.map(drop)
-    }
-}
-
-/// What the listing of a new clone tells about its remote.
-fn first_record(at: Timestamp, listing: &Listing) -> RemoteRecord {
-    let at = at.as_millisecond();
-    let branches = listing.refs.iter().filter(|(name, _)| name.starts_with("refs/heads/"));
-    RemoteRecord {
-        default_branch: listing.default_branch.clone(),
-        head_at: Some(at),
-        all_at: Some(at),
-        refs: branches.map(|(name, commit)| (name.clone(), RefRecord { at, commit: Some(commit.clone()) })).collect(),
+        repository.save_record("origin", listed(at, &listing, std::iter::empty())).await.map(drop)
     }
 }
 
@@ -114,12 +102,13 @@ impl Drop for Unfinished {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::network::Listing;
 
     #[test]
     fn a_new_clone_knows_what_its_remote_has() {
         let mut listing = Listing { default_branch: Some("main".parse().unwrap()), ..Listing::default() };
         listing.refs.insert("refs/heads/main".into(), "a".repeat(40).parse().unwrap());
-        let record = first_record(Timestamp::from_millisecond(7), &listing);
+        let record = listed(Timestamp::from_millisecond(7), &listing, std::iter::empty());
         let wanted = crate::Wanted { default_branch: true, branches: vec!["x".parse().unwrap()], pulls: vec![] };
         assert_eq!(record.known(&wanted).unwrap().missing, ["refs/heads/x"]);
     }

@@ -2,7 +2,8 @@
 //!
 //! 1. What was recorded is young enough: answer with it.
 //! 2. Wait for the remote's fetch lock; look at the record again, for another may have asked while we waited.
-//! 3. Ask the remote once for its default branch and the wanted refs.
+//! 3. Ask the remote once for its default branch, all its branches and the wanted pull requests: whoever wants another
+//!    branch within the same time need not ask again.
 //! 4. Fetch those that differ from what is here, by explicit refspecs.
 //! 5. Record the answer with the time at which it was asked for.
 //!
@@ -22,6 +23,7 @@ use crate::repository::Repository;
 use crate::retry::Retry;
 use crate::{Error, Result};
 
+const BRANCHES: &str = "refs/heads/";
 const ALL_BRANCHES: &str = "refs/heads/*";
 /// How often a remote that changes between the question and the fetch is asked anew.
 const ROUNDS: u32 = 3;
@@ -74,9 +76,8 @@ impl Repository {
             return Ok(known);
         }
         let url = self.credential_url(remote, credential).await?;
-        let mut patterns: Vec<String> = wanted.refs().collect();
-        patterns.sort();
-        patterns.dedup();
+        let pulls = || wanted.refs().filter(|name| !name.starts_with(BRANCHES));
+        let patterns: Vec<String> = pulls().chain([ALL_BRANCHES.to_owned()]).collect();
         let mut round = 1;
         let (at, listing) = loop {
             let at = Timestamp::now();
@@ -86,18 +87,7 @@ impl Repository {
                 result => break result.map(|()| (at, listing))?,
             }
         };
-        let asked = RemoteRecord {
-            default_branch: listing.default_branch.clone(),
-            head_at: Some(at.as_millisecond()),
-            all_at: None,
-            refs: patterns
-                .into_iter()
-                .chain(listing.default_branch.iter().filter(|_| wanted.default_branch).map(BranchName::local_ref))
-                .map(|name| {
-                    (name.clone(), RefRecord { at: at.as_millisecond(), commit: listing.refs.get(&name).cloned() })
-                })
-                .collect(),
-        };
+        let asked = listed(at, &listing, pulls());
         let record = self.save_record(remote, asked).await?;
         let known = record.known(wanted).ok_or_else(|| unexpected("the answer lacks what was asked for"))?;
         Ok(Known { fetched: true, ..known })
@@ -107,6 +97,15 @@ impl Repository {
     #[must_use]
     pub fn load_known(&self, remote: &str, wanted: &Wanted) -> Option<Known> {
         Record::load(&self.record_path()).remotes.get(remote)?.known(wanted)
+    }
+
+    /// When somebody fetched or cloned by hand, as far as git's own files tell.
+    #[must_use]
+    pub fn load_fetched_by_hand(&self, remote: &str) -> Option<Timestamp> {
+        let places = ["FETCH_HEAD".to_owned(), format!("logs/refs/remotes/{remote}/HEAD")];
+        let modified = |place: &String| std::fs::metadata(self.common_dir().join(place)).ok()?.modified().ok();
+        let latest = places.iter().filter_map(modified).max()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+        Some(Timestamp::from_millisecond(i64::try_from(latest.as_millis()).ok()?))
     }
 
     /// Fetches all branches of a remote and forgets those that it no longer has.
@@ -127,12 +126,7 @@ impl Repository {
         let listing =
             network::list(self.command().credential(&url, credential), remote, &[ALL_BRANCHES.to_owned()]).await?;
         self.fetch_all(remote, &url, credential).await?;
-        let branches = listing.refs.iter().filter(|(name, _)| name.starts_with("refs/heads/"));
-        let refs = branches
-            .map(|(name, commit)| (name.clone(), RefRecord { at: at.as_millisecond(), commit: Some(commit.clone()) }))
-            .collect();
-        let head_at = Some(at.as_millisecond());
-        let asked = RemoteRecord { default_branch: listing.default_branch, head_at, all_at: head_at, refs };
+        let asked = listed(at, &listing, std::iter::empty());
         let record = self.save_record(remote, asked).await?;
         let known = record.known(&everything).ok_or_else(|| unexpected("the answer lacks what was asked for"))?;
         Ok(Known { fetched: true, ..known })
@@ -207,7 +201,7 @@ impl Repository {
         }
     }
 
-    /// The record's answer, if it is young enough and the refs it speaks of are still here.
+    /// The record's answer, if it is young enough and the refs it speaks of are here as it says.
     async fn load_fresh(
         &self,
         remote: &str,
@@ -215,15 +209,20 @@ impl Repository {
         max_age: Duration,
         started: Timestamp,
     ) -> Result<Option<Known>> {
-        let Some(known) = self.load_known(remote, wanted) else { return Ok(None) };
-        if !is_fresh(known.at, max_age, started) {
+        let Some(record) = Record::load(&self.record_path()).remotes.remove(remote) else { return Ok(None) };
+        let Some(known) = record.known(wanted).filter(|known| is_fresh(known.at, max_age, started)) else {
             return Ok(None);
-        }
+        };
         let default = known.default_branch.iter().filter(|_| wanted.default_branch).map(BranchName::local_ref);
         let there = wanted.refs().chain(default).filter(|name| !known.missing.contains(name));
-        let names: Vec<String> = there.filter_map(|name| local_name(remote, &name)).collect();
-        let here = self.load_refs(&names.iter().map(String::as_str).collect::<Vec<_>>()).await?;
-        Ok(names.iter().all(|name| here.iter().any(|own| own.name == *name)).then_some(known))
+        let expected: Vec<(String, Option<CommitId>)> = there
+            .filter_map(|name| Some((local_name(remote, &name)?, record.refs.get(&name)?.commit.clone())))
+            .collect();
+        let here = self.load_refs(&expected.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>()).await?;
+        let is_here = |(name, commit): &(String, Option<CommitId>)| {
+            here.iter().any(|own| own.name == *name && Some(&own.commit) == commit.as_ref())
+        };
+        Ok(expected.iter().all(is_here).then_some(known))
     }
 
     /// The URL that a credential is for; not asked for where there is none.
@@ -257,6 +256,19 @@ impl Repository {
         let known = known.clone();
         record.save(&self.record_path())?;
         Ok(known)
+    }
+}
+
+/// What an answer with all branches tells, and of which pull requests.
+pub(crate) fn listed(at: Timestamp, listing: &Listing, pulls: impl Iterator<Item = String>) -> RemoteRecord {
+    let at = at.as_millisecond();
+    let branches = listing.refs.keys().filter(|name| name.starts_with(BRANCHES)).cloned();
+    let record = |name: String| (name.clone(), RefRecord { at, commit: listing.refs.get(&name).cloned() });
+    RemoteRecord {
+        default_branch: listing.default_branch.clone(),
+        head_at: Some(at),
+        all_at: Some(at),
+        refs: branches.chain(pulls).map(record).collect(),
     }
 }
 

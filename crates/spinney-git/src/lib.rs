@@ -26,6 +26,7 @@ mod merge;
 mod network;
 mod pin;
 mod pin_sources;
+mod process;
 mod progress;
 mod reachable;
 mod record;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use spinney_core::CommitId;
 
 use crate::history::number;
+use crate::lock::RepositoryLock;
 use crate::repository::Repository;
 use crate::worktree::Worktree;
 use crate::{Error, Result};
@@ -15,6 +16,19 @@ impl Repository {
         let command = self.command().args(["rev-list", "--count", commit.as_str()]);
         let answer = command.args(["--not", "--branches", "--remotes", "--tags"]).text().await?;
         number("git rev-list", &answer)
+    }
+
+    /// Drops a rescue ref whose commits are all on a branch, a remote or a tag, and which holds no object of an index.
+    pub async fn drop_rescue_if_needless(&self, lock: &RepositoryLock, rescue_ref: &str) -> Result<bool> {
+        let Some(pin) = self.load_ref(rescue_ref).await? else { return Ok(false) };
+        let parents = format!("{pin}^@");
+        let known = ["--not", "--branches", "--remotes", "--tags"];
+        let command = self.command().args(["rev-list", "--objects", "--count", &parents]).args(known);
+        if number("git rev-list", &command.text().await?)? > 0 {
+            return Ok(false);
+        }
+        self.delete_ref(lock, rescue_ref, &pin).await?;
+        Ok(true)
     }
 
     /// Names the submodules of a worktree that have commits on none of their remotes. Their repositories live in the

@@ -22,8 +22,19 @@ impl Worktree {
         match command.run().await {
             Ok(_) => Ok(()),
             Err(error @ (Error::NoSpace { .. } | Error::Timeout { .. } | Error::GitMissing { .. })) => Err(error),
-            Err(Error::Failed { stderr, .. }) => Err(Error::Submodule { detail: summary(&stderr) }),
-            Err(error) => Err(Error::Submodule { detail: error.to_string() }),
+            Err(Error::Failed { stderr, .. }) => Err(self.submodule_error(summary(&stderr)).await),
+            Err(error) => Err(self.submodule_error(error.to_string()).await),
+        }
+    }
+
+    /// Names the submodule where the update stopped: the first that is not here yet.
+    async fn submodule_error(&self, detail: String) -> Error {
+        let status = self.command().config("submodule.active", ".").args(["submodule", "status"]).text().await;
+        let text = status.unwrap_or_default();
+        let missing = text.lines().filter_map(|line| line.strip_prefix('-')?.split_once(' ')).map(|(_, path)| path);
+        match missing.into_iter().next() {
+            Some(path) => Error::Submodule { detail: format!("`{path}`: {detail}") },
+            None => Error::Submodule { detail },
         }
     }
 }

@@ -80,6 +80,13 @@ impl Worktree {
         Ok(Self { repository: repository.clone(), path, admin_dir, admin_name })
     }
 
+    /// A tree that was moved together with its admin dir, as into the trash: neither names the other any more.
+    #[must_use]
+    pub fn moved(repository: &Repository, path: &Path, admin_dir: &Path) -> Self {
+        let admin_name = admin_dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        Self { repository: repository.clone(), path: path.to_owned(), admin_dir: admin_dir.to_owned(), admin_name }
+    }
+
     #[must_use]
     pub fn repository(&self) -> &Repository {
         &self.repository

@@ -74,9 +74,11 @@ async fn an_interrupted_or_failed_clone_leaves_nothing_in_the_way() {
     let error = sandbox.git.clone_bare(sandbox.path("nowhere").to_str().unwrap(), &place, None).await.unwrap_err();
     assert!(matches!(error, Error::RemoteNotFound { .. }), "{error:?}");
     assert_eq!(leftovers(&sandbox), Vec::<String>::new());
-    std::fs::create_dir_all(sandbox.path("repos/acme/.app.git.clone/objects")).unwrap();
+    let half = sandbox.path("repos/acme/.app.git.clone");
+    sandbox.run(&sandbox.path(""), &["clone", "-q", "--bare", "app.git", half.to_str().unwrap()]);
     assert!(sandbox.git.clone_bare(sandbox.path("app.git").to_str().unwrap(), &place, None).await.unwrap());
     assert_eq!(leftovers(&sandbox), ["app.git"]);
+    assert_eq!(sandbox.run(&place, &["for-each-ref", "refs/heads"]), "");
     assert!(matches!(sandbox.git.clone_bare("--upload-pack=x", &place, None).await, Err(Error::Refused { .. })));
 }
 

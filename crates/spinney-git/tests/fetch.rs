@@ -191,7 +191,7 @@ async fn remotes_that_fail_are_told_apart() {
     let root = sandbox.init_cloned("app");
     sandbox.run(&root, &["remote", "add", "gone", sandbox.path("nowhere").to_str().unwrap()]);
     sandbox.run(&root, &["remote", "add", "down", "http://me:s3cret@127.0.0.1:1/app.git"]);
-    sandbox.run(&root, &["remote", "add", "evil", "ext::sh -c touch% /tmp/x"]);
+    sandbox.run(&root, &["remote", "add", "evil", "ext::sh -c exit% 1"]);
     let repository = sandbox.open(&root).await;
     let fetch = async |remote: &str| repository.fetch(remote, &wanted(&[]), MINUTE, None).await.unwrap_err();
     let error = fetch("gone").await;

@@ -101,3 +101,14 @@ async fn much_output_on_both_pipes_is_read_and_the_end_of_the_messages_kept() {
     assert_eq!(*status, 3);
     assert!(stderr.len() < 200_000 && stderr.ends_with("fatal: the end"));
 }
+
+#[tokio::test]
+async fn no_secret_of_a_url_is_told() {
+    let sandbox = Sandbox::new().await;
+    let alias = "alias.fail=!echo fatal: no https://me:s3cret@host/a here >&2; exit 9";
+    let command = sandbox.git.command(&sandbox.home()).args(["-c", alias, "fail", "https://me:s3cret@host/b"]);
+    let error = command.run().await.unwrap_err();
+    let told = format!("{error} {error:?}");
+    assert!(told.contains("https://***@host/a") && told.contains("https://***@host/b"), "{told}");
+    assert!(!told.contains("s3cret"), "{told}");
+}

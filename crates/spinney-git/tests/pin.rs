@@ -44,12 +44,17 @@ async fn amended_reset_staged_and_private_objects_survive() {
     sandbox.run(tree, &["update-ref", "refs/worktree/mine", "HEAD"]);
     sandbox.run(tree, &["reset", "-q", "--hard", "HEAD~1"]);
     let tip = sandbox.head(tree);
+    // Only the branch's own log names this one: it was put there from elsewhere.
+    let tree_id = sandbox.run(&root, &["rev-parse", "HEAD^{tree}"]);
+    let logged = sandbox.run(&root, &["commit-tree", "-m", "from elsewhere", "-p", tip.as_str(), &tree_id]);
+    sandbox.run(&root, &["update-ref", "-m", "there", "refs/heads/topic", &logged]);
+    sandbox.run(&root, &["update-ref", "-m", "and back", "refs/heads/topic", tip.as_str()]);
     std::fs::write(tree.join("staged ü"), "only staged\n").unwrap();
     sandbox.run(tree, &["add", "staged ü"]);
     let staged = sandbox.run(tree, &["rev-parse", ":staged ü"]);
     std::fs::remove_file(tree.join("staged ü")).unwrap();
     pin_and_collect(&sandbox, &repository, &worktree, "topic").await;
-    for object in [amended.as_str(), reset.as_str(), private.as_str(), tip.as_str(), &staged] {
+    for object in [amended.as_str(), reset.as_str(), private.as_str(), tip.as_str(), &logged, &staged] {
         assert!(exists(&sandbox, &root, object), "{object} is gone");
     }
     let author = sandbox.run(&root, &["log", "-1", "--format=%an <%ae> %s", RESCUE]);
@@ -97,8 +102,13 @@ async fn a_second_pin_keeps_what_the_first_kept() {
     let worktree = sandbox.add(&repository, "topic").await;
     let lock = repository.lock("a test").await.unwrap();
     let pin = async || repository.pin(&lock, worktree.admin_dir(), None, RESCUE, "pin").await.unwrap();
+    let tree_id = sandbox.run(&root, &["rev-parse", "HEAD^{tree}"]);
+    let dropped = sandbox.run(&root, &["commit-tree", "-m", "named only once", &tree_id]);
+    std::fs::write(worktree.admin_dir().join("SOME_HEAD"), &dropped).unwrap();
     let first = pin().await;
+    std::fs::remove_file(worktree.admin_dir().join("SOME_HEAD")).unwrap();
     let second = pin().await;
+    assert!(repository.is_ancestor(&dropped.parse().unwrap(), &second).await.unwrap());
     assert_eq!(repository.load_ref(RESCUE).await.unwrap().as_ref(), Some(&second));
     assert!(repository.is_ancestor(&first, &second).await.unwrap());
 }

@@ -47,7 +47,9 @@ async fn a_ref_is_only_found_by_its_full_name() {
     let root = sandbox.init("app");
     sandbox.run(&root, &["update-ref", "refs/heads/refs/heads/x", "HEAD"]);
     let repository = sandbox.open(&root).await;
+    sandbox.run(&root, &["update-ref", "refs/heads/deep/er", "HEAD"]);
     assert_eq!(repository.load_branch(&branch("x")).await.unwrap(), None);
+    assert_eq!(repository.load_branch(&branch("deep")).await.unwrap(), None);
     assert!(repository.load_branch(&branch("main")).await.unwrap().is_some());
     assert!(repository.load_ref("refs/stash").await.unwrap().is_none());
     assert!(matches!(repository.load_ref("main").await.unwrap_err(), Error::Refused { .. }));

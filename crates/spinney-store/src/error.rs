@@ -58,6 +58,28 @@ pub enum Error {
 }
 
 impl Error {
+    /// What helps, where something does.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::InvalidUrl { .. } | Self::Unreachable { .. } | Self::Refused { .. } => {
+                "check `store.url` or `SPINNEY_DATABASE_URL`; without either it is SQLite in the home"
+            }
+            Self::Busy { .. } => "wait for the other process, and run the same command again",
+            Self::Full { .. } => "free some space, then run the same command again; nothing was left half done",
+            Self::ReadOnly { .. } | Self::Permission { .. } | Self::Io { .. } => {
+                "see who owns it; `--home DIR` or `SPINNEY_HOME` choose another place"
+            }
+            Self::Corrupt { .. } => {
+                "put a backup (`spinney.db.backup-…`) in its place, or move it away: `spinney adopt --all` finds the workspaces"
+            }
+            Self::Foreign { .. } => "move it away, or choose another home with `--home DIR`",
+            Self::Newer { .. } | Self::ChangedMigration { .. } => "`spinney --version` tells which one this is",
+            _ => return None,
+        };
+        Some(hint.to_owned())
+    }
+
     /// Classifies what the database said.
     pub(crate) fn classified(url: &StoreUrl, error: sqlx::Error) -> Self {
         match url {

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use spinney_core::config::Layers;
+use spinney_core::config::{ConfigError, Layers};
 use spinney_core::{RepositoryId, Workspace};
 use spinney_engine::notice::{Notice, Phase, Warning};
 use spinney_engine::{Among, Context, Engine, EngineOptions, plural};
@@ -60,7 +60,10 @@ impl App {
             match std::fs::read_to_string(&path) {
                 Ok(text) => layers.file(&path, &text)?,
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound && !must_exist => {}
-                Err(error) => return Err(CliError::usage(format!("`{}` can't be read: {error}", path.display()))),
+                Err(error) => {
+                    let place = path.display().to_string();
+                    return Err(ConfigError::Unreadable { place, message: error.to_string() }.into());
+                }
             }
         }
         layers.environment(self.environment.texts())?;

@@ -4,13 +4,16 @@ use std::error::Error as StdError;
 
 use serde_json::json;
 use spinney_core::Reason;
-use spinney_core::names::cut_for_message;
-use spinney_engine::ErrorKind;
+use spinney_core::names::{cut_for_message, for_message};
+use spinney_engine::{Check, ErrorKind, Mark};
 
 use crate::ui::style;
 
 /// Enough for a sentence about an argument, too little for a flood.
 const MAX_USAGE_CHARACTERS: usize = 200;
+
+/// What git or a path says may be longer than anybody reads.
+const MAX_CHARACTERS: usize = 600;
 
 pub type Result<T, E = CliError> = std::result::Result<T, E>;
 
@@ -66,6 +69,16 @@ impl CliError {
             ErrorKind::NotFound => 4,
             ErrorKind::Held => 5,
         })
+    }
+
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The error as a line of `doctor`.
+    pub fn as_check(&self, name: &'static str) -> Check {
+        let fix = self.hints.first().cloned();
+        Check { mark: Mark::Bad, name, fact: self.message.clone(), fix }
     }
 
     pub fn to_json(&self) -> serde_json::Value {
@@ -134,7 +147,16 @@ impl From<clap::Error> for CliError {
             _ => None,
         };
         let argument = context(ContextKind::InvalidArg);
+        let values = match error.get(ContextKind::ValidValue) {
+            Some(ContextValue::Strings(values)) => values.join("`, `"),
+            _ => String::new(),
+        };
+        let value = context(ContextKind::InvalidValue).map(|value| for_message(&value)).unwrap_or_default();
         let message = match (error.source(), &argument) {
+            (None, Some(argument)) if !values.is_empty() => format!("{argument}: `{value}` is none of its values"),
+            (None, Some(argument)) if error.kind() == clap::error::ErrorKind::UnknownArgument => {
+                format!("unexpected argument `{}`", for_message(argument))
+            }
             (Some(cause), Some(argument)) => format!("{argument}: {cause}"),
             (Some(cause), None) => cause.to_string(),
             (None, _) => {
@@ -150,6 +172,7 @@ impl From<clap::Error> for CliError {
             .or_else(|| context(ContextKind::SuggestedValue));
         match suggestion {
             Some(suggestion) => usage.hinted(format!("did you mean `{suggestion}`?")),
+            None if !values.is_empty() => usage.hinted(format!("there are `{values}`")),
             None => usage.hinted("`--help` shows how it is used, with an example"),
         }
     }
@@ -167,5 +190,6 @@ fn with_causes(error: &dyn StdError) -> String {
         }
         source = cause.source();
     }
-    message.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
+    let line = message.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
+    cut_for_message(&line, MAX_CHARACTERS)
 }

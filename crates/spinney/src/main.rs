@@ -11,12 +11,18 @@ mod ui;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use crate::app::App;
 use crate::cli::Cli;
 use crate::environment::Environment;
 use crate::error::CliError;
+
+/// Whether the command line, wrong as it may be, is one of `exec`, whose own failures have a status of their own.
+fn is_exec() -> bool {
+    let matches = Cli::command().ignore_errors(true).try_get_matches();
+    matches.is_ok_and(|matches| matches.subcommand_name() == Some("exec"))
+}
 
 fn main() -> ExitCode {
     let environment = Environment::load();
@@ -25,7 +31,10 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(asked) if !asked.use_stderr() => asked.exit(),
         Err(error) => {
-            let error = CliError::from(error);
+            let mut error = CliError::from(error);
+            if is_exec() {
+                error = error.with_status(commands::exec::OWN_FAILURE);
+            }
             error.print(std::env::args_os().any(|argument| argument == "--json"));
             return ExitCode::from(error.exit_status());
         }

@@ -149,3 +149,17 @@ fn repositories_do_not_share() {
     assert_eq!(there.identity(), ("issue-2", "issue-2", "created"));
     assert_ne!(make(&other.cli, &["--issue", "1"]).text("id"), here.text("id"));
 }
+
+#[test]
+fn the_branch_of_a_lost_workspace_is_not_given_to_other_work() {
+    let story = Story::new();
+    let lost = story.make(&["--issue", "1"]);
+    let aside = story.sandbox().path().join("aside");
+    std::fs::rename(lost.path(), &aside).unwrap();
+    story
+        .refused(5, &["--branch", "issue-1"])
+        .says(&["`issue-1`", "belongs to issue-1"])
+        .hints(&["spinney show issue-1"]);
+    std::fs::rename(&aside, lost.path()).unwrap();
+    assert_eq!(story.make(&["--branch", "issue-1"]).identity(), ("issue-1", "issue-1", "shared"));
+}

@@ -7,6 +7,8 @@ use super::nearest::Suggestion;
 pub enum ConfigError {
     #[error("{place}: broken TOML: {}", one_line(.message))]
     Syntax { place: String, message: String },
+    #[error("`{place}` can't be read: {}", one_line(.message))]
+    Unreadable { place: String, message: String },
     #[error("{place}: unknown key `{}`", crate::names::for_message(.key))]
     UnknownKey { place: String, key: String, suggestion: Suggestion },
     #[error("unknown variable `{}`", crate::names::for_message(.variable))]
@@ -36,7 +38,13 @@ impl ConfigError {
             Self::WrongValue { key, .. } if key == "workspace.path" => {
                 Some("for example `{home}/trees/{account}/{owner}/{repo}/{id}`".to_owned())
             }
-            Self::Syntax { .. } | Self::WrongType { .. } | Self::WrongValue { .. } => None,
+            Self::WrongType { key, .. } | Self::WrongValue { key, .. } => Some(match super::defaults::find(key) {
+                Some(known) => format!("by default it is `{}`", known.default),
+                None => format!("a section begins with `[{key}]`"),
+            }),
+            Self::Syntax { .. } | Self::Unreadable { .. } => {
+                Some("mend it, then `spinney config validate` checks it".to_owned())
+            }
         }
     }
 }

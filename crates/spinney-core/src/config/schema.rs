@@ -66,13 +66,19 @@ pub struct LimitsConfig {
 pub struct CleanupConfig {
     /// Zero: never.
     pub stale_after: Span,
+    /// Zero: no limit.
+    pub max_age: Span,
+    pub adopted: bool,
     #[serde(deserialize_with = "values::words")]
     pub persistent_platforms: Vec<Platform>,
     pub delete_merged_branches: bool,
+    pub prune_unmerged_branches: bool,
     /// Plain names of directories.
     #[serde(deserialize_with = "values::directory_names")]
     pub caches: Vec<String>,
     pub trash_for: Span,
+    /// Zero: no limit.
+    pub trash_quota: Bytes,
 }
 
 /// Where the state is kept.

@@ -5,13 +5,16 @@ pub(crate) mod environment;
 pub(crate) mod ports;
 pub(crate) mod setup;
 
-use spinney_core::Workspace;
 use spinney_core::config::Lfs;
+use spinney_core::{OperationId, Workspace};
 use spinney_git::Worktree;
 
 use crate::context::Context;
 use crate::notice::{Notice, Observer, Phase, Warning};
 use crate::{Engine, Result};
+
+/// Tells the processes of a set-up, by the operation that started them.
+pub(crate) const SETUP_VARIABLE: &str = "SPINNEY_OPERATION_ID";
 
 impl Engine {
     /// Makes a populated tree ready to work in. Runs outside the repository's lock.
@@ -20,6 +23,7 @@ impl Engine {
         context: &Context,
         workspace: &Workspace,
         worktree: &Worktree,
+        operation: &OperationId,
         observer: Observer<'_>,
     ) -> Result<()> {
         let settings = &context.config().workspace;
@@ -40,7 +44,8 @@ impl Engine {
             observer(Notice::Warning(Warning::SetupWithheld { lines: untrusted.setup.len() }));
         }
         if !settings.setup.is_empty() {
-            let environment = self.workspace_environment(context, workspace).await?;
+            let mut environment = self.workspace_environment(context, workspace).await?;
+            environment.push((SETUP_VARIABLE.into(), operation.as_str().into()));
             setup::run(&settings.setup, settings.setup_timeout.0, &workspace.path, &environment, observer).await?;
         }
         Ok(())

@@ -147,10 +147,13 @@ pub(crate) fn bring_back(
         home::make_tree_root(tree_root(&workspace.path)).map_err(Error::files(&workspace.path, "made"))?;
         move_if_there(&trash_place(home, &workspace.path, workspace.id.as_str()), &workspace.path)?;
     }
-    // The admin name differs when it was taken meanwhile; the tree's own pointer follows.
+    // The admin name differs when it was taken meanwhile; the tree's own pointer follows. One that was damaged or gone
+    // is mended by that too; what somebody put in its place and is no file stays.
     let pointer = format!("gitdir: {}\n", admin_dir.display());
     let git_file = workspace.path.join(".git");
-    if fs::read_to_string(&git_file).is_ok_and(|text| text != pointer) {
+    let is_there = fs::symlink_metadata(&git_file);
+    let replaceable = is_there.map_or_else(|error| error.kind() == io::ErrorKind::NotFound, |file| file.is_file());
+    if replaceable && fs::read(&git_file).map_or(true, |bytes| bytes != pointer.as_bytes()) {
         disk::write_durably(&git_file, pointer.as_bytes()).map_err(Error::files(&git_file, "written"))?;
     }
     Ok(())
@@ -214,8 +217,14 @@ fn free_admin_name(worktrees: &Path, wanted: &str, id: &WorkspaceId) -> String {
     if worktrees.join(wanted).exists() { format!("{wanted}-{id}") } else { wanted.to_owned() }
 }
 
+/// Whether nothing is there; a file in the place of a parent means that it was never made.
+fn is_gone(path: &Path) -> bool {
+    let gone = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
+    fs::symlink_metadata(path).is_err_and(|error| gone.contains(&error.kind()))
+}
+
 /// Renames a directory, durably, unless it has gone already.
-fn move_if_there(from: &Path, to: &Path) -> Result<()> {
+pub(crate) fn move_if_there(from: &Path, to: &Path) -> Result<()> {
     if let Some(parent) = to.parent() {
         home::make_private_directory(parent).map_err(Error::files(parent, "made"))?;
     }
@@ -223,7 +232,8 @@ fn move_if_there(from: &Path, to: &Path) -> Result<()> {
         Ok(()) => {
             disk::sync_parent(to).and_then(|()| disk::sync_parent(from)).map_err(Error::files(to, "made durable"))
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        // Asked of `from` itself: the same errors come from what is in the way of `to`.
+        Err(_) if is_gone(from) => Ok(()),
         Err(error) => Err(Error::files(from, "moved")(error)),
     }
 }

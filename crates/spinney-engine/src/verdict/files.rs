@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::prepare::copy::is_same_as_in_main_checkout;
 
 /// Local cached state at the root: never committed, never counted, never read as truth.
-const STATE_FILE: &str = "STATE.json";
+pub(crate) const STATE_FILE: &str = "STATE.json";
 
 pub(super) async fn judge_files(
     context: &Context,
@@ -81,7 +81,7 @@ fn is_repository(path: &Path) -> bool {
 }
 
 /// Walks an ignored directory, which `git status` does not enter, for repositories; follows no link.
-fn find_repositories(tree: &Path, directory: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
+pub(crate) fn find_repositories(tree: &Path, directory: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
     let whole = tree.join(directory);
     if is_repository(&whole) {
         found.push(directory.to_owned());

@@ -5,6 +5,10 @@
 mod files;
 mod history;
 
+pub(crate) use files::STATE_FILE;
+
+pub(crate) use files::find_repositories;
+
 use spinney_core::{CommitId, Merge, Reason, ReasonCode, Remover, Verdict, Workspace};
 use spinney_git::Worktree;
 

@@ -16,7 +16,7 @@ pub struct CdArgs {
 
 pub fn run(args: &CdArgs) -> Result<u8> {
     let name = args.name.join(" ");
-    Err(CliError::usage("a program can't change its shell's directory, so that `cd` is a function of the shell")
+    Err(CliError::usage("a program can't change its shell's directory, so `cd` is a function of the shell")
         .hinted("`eval \"$(spinney shell-init bash)\"` defines it (zsh and fish likewise)")
         .hinted(format!("without it: `cd \"$(spinney path {name})\"`")))
 }

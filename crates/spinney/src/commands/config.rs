@@ -31,8 +31,14 @@ enum ConfigCommand {
 pub async fn run(app: &App, args: ConfigArgs) -> Result<u8> {
     // Without any repository the layers are checked by themselves, before a home or a store is opened.
     let resolved = app.layers()?.resolve()?;
-    let engine = app.engine().await?;
-    let context = app.context_if_any(&engine).await?;
+    let context = match app.engine().await {
+        Ok(engine) => app.context_if_any(&engine).await?,
+        // A store that can't be opened is often why somebody looks here.
+        Err(error) => {
+            app.ui.warn(format!("without the repository's part: {}", error.message()));
+            None
+        }
+    };
     let entries = context.as_ref().map_or(&resolved, |context| &context.resolved).entries();
     match args.command {
         ConfigCommand::Validate => {
@@ -50,13 +56,13 @@ pub async fn run(app: &App, args: ConfigArgs) -> Result<u8> {
             app.ui.print_json(&json!({ "config": list }));
         }
         ConfigCommand::Show => {
-            let mut table = Table::with_header(&["KEY", "VALUE", "FROM"]);
+            let mut table = Table::with_header(&["KEY", "FROM", "VALUE"]);
             for entry in entries {
                 let source_style = if entry.source.kind() == "default" { style::QUIET } else { style::GOOD };
                 table.row([
                     Cell::styled(entry.key, style::NAME),
-                    Cell::from(entry.value.to_string()),
                     Cell::styled(entry.source.to_string(), source_style),
+                    Cell::from(entry.value.to_string()),
                 ]);
             }
             app.ui.print(table.render());

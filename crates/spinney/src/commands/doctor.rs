@@ -17,9 +17,11 @@ use crate::ui::table::{Cell, Table};
 pub struct DoctorArgs {}
 
 pub async fn run(app: &App, _args: DoctorArgs) -> Result<u8> {
-    let engine = app.engine().await?;
     app.ui.progress.set("looking at everything".to_owned());
-    let checks = engine.diagnose().await?;
+    let checks = match app.engine().await {
+        Ok(engine) => engine.diagnose().await?,
+        Err(error) => vec![error.as_check("start")],
+    };
     app.ui.progress.clear();
     let bad = checks.iter().any(|check| check.mark == Mark::Bad);
     if app.ui.json {

@@ -11,7 +11,7 @@ use crate::completion::workspace_names;
 use crate::error::{CliError, Result};
 
 /// The status for a failure of ours, so that it can be told from the command's own.
-const OWN_FAILURE: u8 = 125;
+pub const OWN_FAILURE: u8 = 125;
 
 /// Run a command in a workspace, with its environment; gives the command's own status, 125 for a failure of ours
 #[derive(Debug, Args)]
@@ -46,5 +46,7 @@ async fn become_command(app: &App, args: ExecArgs) -> Result<std::convert::Infal
     command.args(&args.command[1..]).current_dir(&workspace.path).env_clear().envs(environment);
     let error = command.exec();
     let name = args.command[0].to_string_lossy();
-    Err(CliError::failed(format!("`{name}` could not be started: {error}")))
+    let name = spinney_core::names::for_message(&name);
+    Err(CliError::failed(format!("`{name}` could not be started: {error}"))
+        .hinted("a line of shell needs one: `spinney exec NAME -- sh -c 'LINE'`"))
 }

@@ -3,9 +3,8 @@
 use std::time::Instant;
 
 use clap::Args;
-use clap::builder::NonEmptyStringValueParser;
 use serde_json::json;
-use spinney_core::work::{InvalidWork, parse_number};
+use spinney_core::work::{InvalidWork, parse_conversation, parse_number};
 use spinney_core::{BranchName, CommitId, Method, Platform, Work};
 use spinney_engine::{Continued, Request, Resolution};
 
@@ -36,7 +35,7 @@ pub struct NewArgs {
     #[arg(long, value_name = "BRANCH")]
     suggest: Option<BranchName>,
     /// The conversation that asks: it gets the same workspace again, whatever it asks for
-    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "ID", value_parser = parse_conversation)]
     conversation: Option<String>,
     /// The platform that asks
     #[arg(long, default_value = "cli")]
@@ -77,9 +76,13 @@ pub struct WorkArgs {
 
 impl WorkArgs {
     fn work(&self) -> Result<Work> {
-        let invalid = |error: InvalidWork| CliError::usage(error.to_string());
+        let invalid = |error: InvalidWork| {
+            CliError::usage(error.to_string()).hinted("`spinney new --help` shows each kind of work with an example")
+        };
         if self.sha.is_some() && self.pr.is_none() && self.review.is_none() {
-            return Err(CliError::usage("`--sha` goes with `--pr` or `--review`"));
+            return Err(
+                CliError::usage("`--sha` goes with `--pr` or `--review`").hinted("`spinney new --review 99 --sha SHA`")
+            );
         }
         match self {
             Self { issue: Some(number), .. } => Ok(Work::issue(*number)),

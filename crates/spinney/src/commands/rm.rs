@@ -1,8 +1,9 @@
 //! `spinney rm`: to the trash, or a refusal with every reason.
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
-use spinney_core::{Consent, Merge, ReasonCode, Verdict, Workspace};
+use spinney_core::{Consent, Merge, Reason, ReasonCode, Verdict, Workspace};
 use spinney_engine::{Among, Context, Engine, Removed};
 
 use crate::app::App;
@@ -28,11 +29,15 @@ pub struct RmArgs {
     #[arg(long, conflicts_with = "allow")]
     force: bool,
     /// Let go these reasons
-    #[arg(long, value_name = "CODE,…", value_delimiter = ',')]
+    #[arg(long, value_name = "CODE,…", value_delimiter = ',', value_parser = reason_codes(), hide_possible_values = true)]
     allow: Vec<ReasonCode>,
     /// Only tell what would happen
     #[arg(long)]
     dry_run: bool,
+}
+
+fn reason_codes() -> impl TypedValueParser<Value = ReasonCode> {
+    PossibleValuesParser::new(ReasonCode::ALL.iter().map(|code| code.as_str())).try_map(|code| code.parse())
 }
 
 impl RmArgs {
@@ -97,7 +102,11 @@ async fn remove(app: &App, engine: &Engine, name: &str, consent: &Consent, dry_r
         }
         Err(spinney_engine::Error::Refused { name, reasons }) => {
             let verdict = Verdict { reasons: reasons.clone(), merge: Merge::Unknown { detail: String::new() } };
-            let help = what_helps(&workspace, &verdict, &trash_for);
+            let allowed = match consent {
+                Consent::Codes(codes) => codes.iter().copied().collect(),
+                _ => Vec::new(),
+            };
+            let help = what_helps(&workspace, &verdict, &allowed, &trash_for);
             let refusal = CliError::from(spinney_engine::Error::Refused { name, reasons });
             let refusal = refusal.explained(reasons_table(&verdict));
             Err(help.lines().fold(refusal, |refusal, line| refusal.hinted(line)))
@@ -106,16 +115,33 @@ async fn remove(app: &App, engine: &Engine, name: &str, consent: &Consent, dry_r
     }
 }
 
+/// `2 untracked files`.
+fn in_words(reason: &Reason) -> String {
+    let adjective = match reason.code {
+        ReasonCode::Dirty => "changed",
+        ReasonCode::Untracked => "untracked",
+        ReasonCode::PreciousIgnored => "ignored",
+        ReasonCode::Unpushed => "unpushed",
+        ReasonCode::NestedRepository => "nested",
+        ReasonCode::Stash => "stashed",
+        code => return format!("{} ({code})", reason.detail),
+    };
+    match reason.detail.split_once(' ') {
+        Some((count, noun)) => format!("{count} {adjective} {noun}"),
+        None => reason.detail.clone(),
+    }
+}
+
 fn tell(app: &App, context: &Context, removed: &Removed) {
     let Removed { workspace, verdict, branch_deleted } = removed;
     let until = words::date(spinney_core::Timestamp::now().plus(context.config().cleanup.trash_for.0));
-    let with: Vec<_> = verdict
-        .reasons
-        .iter()
-        .filter(|reason| reason.blocks && !reason.code.is_held())
-        .map(|reason| format!("{} {}", reason.detail, reason.code))
-        .collect();
-    let with = if with.is_empty() { String::new() } else { format!(", with {}", with.join(", ")) };
+    let with: Vec<_> =
+        verdict.reasons.iter().filter(|reason| reason.blocks && !reason.code.is_held()).map(in_words).collect();
+    let with = match with.as_slice() {
+        [] => String::new(),
+        [one] => format!(", with {one}"),
+        [first @ .., last] => format!(", with {} and {last}", first.join(", ")),
+    };
     let branch = if *branch_deleted {
         format!("; its branch `{}` had nothing of its own left and went too", workspace.branch)
     } else {

@@ -19,12 +19,14 @@ pub struct ShellInitArgs {
 /// A child can't change its parent's directory, so that `cd` is the shell's own function.
 const POSIX: &str = r#"spinney() {
   if [ "$1" = cd ]; then
+    local directory
     shift
     case "$1" in
-      -*) __spinney_directory="$(command spinney new "$@")" ;;
-      *) __spinney_directory="$(command spinney path "$@")" ;;
+      -h|--help) command spinney cd --help; return ;;
+      -*) directory="$(command spinney new "$@")" ;;
+      *) directory="$(command spinney path "$@")" ;;
     esac || return $?
-    builtin cd -- "$__spinney_directory" || return $?
+    builtin cd -- "$directory" || return $?
   else
     command spinney "$@"
   fi
@@ -33,6 +35,10 @@ const POSIX: &str = r#"spinney() {
 const FISH: &str = r#"function spinney
   if test "$argv[1]" = cd
     set -e argv[1]
+    if contains -- "$argv[1]" -h --help
+      command spinney cd --help
+      return
+    end
     if string match -q -- '-*' "$argv[1]"
       set -f directory (command spinney new $argv)
     else

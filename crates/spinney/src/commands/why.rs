@@ -38,7 +38,8 @@ pub async fn run(app: &App, args: WhyArgs) -> Result<u8> {
     if !table.is_empty() {
         app.ui.print(table);
     }
-    app.ui.print(format!("\n{}", what_helps(&workspace, &verdict, &context.config().cleanup.trash_for.to_string())));
+    app.ui
+        .print(format!("\n{}", what_helps(&workspace, &verdict, &[], &context.config().cleanup.trash_for.to_string())));
     Ok(0)
 }
 
@@ -73,8 +74,8 @@ fn standing(verdict: &Verdict) -> String {
     }
 }
 
-/// Ends with what to type.
-pub fn what_helps(workspace: &Workspace, verdict: &Verdict, trash_for: &str) -> String {
+/// Ends with what to type; what was allowed already stays allowed.
+pub fn what_helps(workspace: &Workspace, verdict: &Verdict, allowed: &[ReasonCode], trash_for: &str) -> String {
     let name = &workspace.name;
     let blockers: Vec<_> = verdict.blockers(&Consent::None).collect();
     if blockers.is_empty() {
@@ -98,7 +99,9 @@ pub fn what_helps(workspace: &Workspace, verdict: &Verdict, trash_for: &str) -> 
         }
     }
     if blockers.iter().all(|reason| reason.overridable || reason.code == ReasonCode::InUse) {
-        let codes: Vec<_> = blockers.iter().map(|reason| reason.code.as_str()).collect();
+        let mut codes: Vec<_> = allowed.iter().copied().chain(blockers.iter().map(|reason| reason.code)).collect();
+        codes.dedup();
+        let codes: Vec<_> = codes.into_iter().map(ReasonCode::as_str).collect();
         lines.push(format!("let go: spinney rm {name} --allow {}     (in the trash for {trash_for})", codes.join(",")));
     }
     lines.join("\n")

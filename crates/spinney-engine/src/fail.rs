@@ -1,0 +1,81 @@
+//! Fail points: places where tests make the process die or an operation fail.
+//!
+//! Only the feature `fail-points` carries them; without it a point is nothing. A release build has none.
+
+use crate::Result;
+
+/// Names every step of every operation, in the order in which an operation passes them.
+pub const POINTS: &[&str] = &[
+    "create.recorded",
+    "create.added",
+    "create.filled",
+    "create.prepared",
+    "create.ready",
+    "create.activated",
+    "undo.moved",
+    "undo.branch",
+    "undo.deleted",
+    "remove.recorded",
+    "remove.pinned",
+    "remove.moving",
+    "remove.tree-moved",
+    "remove.moved",
+    "remove.settled",
+    "restore.recorded",
+    "restore.branch",
+    "restore.admin-moved",
+    "restore.moved",
+    "restore.settled",
+    "purge.recorded",
+    "purge.written",
+    "purge.verified",
+    "purge.moved",
+    "purge.deleted",
+    "purge.settled",
+];
+
+/// Dies or fails here, if this point is armed.
+#[cfg(not(feature = "fail-points"))]
+#[inline]
+pub(crate) fn point(_name: &'static str) -> Result<()> {
+    Ok(())
+}
+
+#[cfg(feature = "fail-points")]
+pub use armed::arm;
+#[cfg(feature = "fail-points")]
+pub(crate) use armed::point;
+
+#[cfg(feature = "fail-points")]
+mod armed {
+    use std::io;
+    use std::sync::OnceLock;
+
+    use crate::{Error, Result};
+
+    static ARMED: OnceLock<Vec<(String, String)>> = OnceLock::new();
+
+    /// Arms points for the rest of the process: `remove.pinned` dies there, `remove.pinned=no-space` and
+    /// `remove.pinned=denied` fail there; several are separated by commas.
+    pub fn arm(text: &str) {
+        let point = |part: &str| {
+            let (name, action) = part.split_once('=').unwrap_or((part, "abort"));
+            assert!(super::POINTS.contains(&name), "there is no fail point `{name}`");
+            (name.to_owned(), action.to_owned())
+        };
+        let _ = ARMED.set(text.split(',').filter(|part| !part.is_empty()).map(point).collect());
+    }
+
+    pub(crate) fn point(name: &'static str) -> Result<()> {
+        debug_assert!(super::POINTS.contains(&name), "`{name}` is not listed");
+        let armed = ARMED.get().and_then(|armed| armed.iter().find(|(known, _)| known == name));
+        let kind = match armed.map(|(_, action)| action.as_str()) {
+            None => return Ok(()),
+            Some("no-space") => io::ErrorKind::StorageFull,
+            Some("denied") => io::ErrorKind::PermissionDenied,
+            Some("read-only") => io::ErrorKind::ReadOnlyFilesystem,
+            Some(_) => std::process::abort(),
+        };
+        Err(Error::files(std::path::Path::new(name), "reached")(io::Error::from(kind)))
+    }
+}

@@ -1,0 +1,8 @@
+//! The trash: removed workspaces, whole, until they are purged; and the archives of those that were.
+
+mod archive;
+mod purge;
+mod size;
+mod unarchive;
+
+pub use purge::{Purged, Trashed};

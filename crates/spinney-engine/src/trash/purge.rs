@@ -1,0 +1,294 @@
+//! Purges the trash, as a journaled operation:
+//!
+//! 1. `archiving`: what only the tree and the admin dir hold is written into the archive, flushed, and read back. If any
+//!    of that fails, the trash stays as it is.
+//! 2. `deleting`: tree and admin dir are renamed out of the trash and deleted; never through a link or across a mount.
+//! 3. Row `purged`. The rescue ref stays as long as its commits are nowhere else; `restore` works from it and the archive.
+//!
+//! A death while archiving is undone: the trash is still whole. One while deleting is finished.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use spinney_core::{Operation, OperationKind, OperationStatus, Timestamp, Workspace, WorkspaceStatus};
+use spinney_git::{StatusOptions, Worktree};
+
+use super::archive::{self, Contents};
+use super::size::size_on_disk;
+use crate::context::Context;
+use crate::journal::{self, Running};
+use crate::lookup::Among;
+use crate::notice::{Notice, Observer, Warning};
+use crate::provider::marker::Removal;
+use crate::provider::worktree;
+use crate::verdict::find_repositories;
+use crate::{Engine, Error, Result, disk, events, fail, home};
+
+const ARCHIVING: &str = "archiving";
+const DELETING: &str = "deleting";
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct PurgeData {
+    /// Where the tree and the admin dir were, recorded before they move.
+    tree: PathBuf,
+    admin_dir: PathBuf,
+}
+
+/// A workspace in the trash.
+#[derive(Debug, Clone)]
+pub struct Trashed {
+    pub workspace: Workspace,
+    /// When it will be purged by itself.
+    pub until: Timestamp,
+    /// What it takes on disk, where that was asked for.
+    pub bytes: Option<u64>,
+}
+
+/// What a purge left.
+#[derive(Debug, Clone)]
+pub struct Purged {
+    pub workspace: Workspace,
+    /// The archive; none when the tree held nothing of its own.
+    pub archive: Option<PathBuf>,
+    pub freed: u64,
+}
+
+/// What of a tree is not in git.
+#[derive(Debug, Default)]
+struct Own {
+    kept: Vec<PathBuf>,
+    deleted: Vec<PathBuf>,
+}
+
+impl Engine {
+    /// Lists the trash, oldest first.
+    pub async fn trash(&self, sizes: bool) -> Result<Vec<Trashed>> {
+        let keep = self.config.cleanup.trash_for.0;
+        let mut list = Vec::new();
+        for workspace in self.workspaces(None, Among::Trashed).await? {
+            let removed_at = workspace.removed_at.unwrap_or(workspace.last_activity_at);
+            let bytes = if sizes {
+                size_on_disk(&worktree::trash_place(&self.home, &workspace.path, workspace.id.as_str())).ok()
+            } else {
+                None
+            };
+            list.push(Trashed { workspace, until: removed_at.plus(keep), bytes });
+        }
+        list.sort_by_key(|trashed| trashed.until);
+        Ok(list)
+    }
+
+    /// What is due: kept for longer than `trash_for`, and the oldest of the rest while all take more than `trash_quota`.
+    pub async fn expired(&self) -> Result<Vec<Workspace>> {
+        let (keep, quota) = (self.config.cleanup.trash_for.0, self.config.cleanup.trash_quota.0);
+        let now = Timestamp::now();
+        let trash = self.trash(quota > 0).await?;
+        let mut left: u64 = trash.iter().filter_map(|trashed| trashed.bytes).sum();
+        let mut due = Vec::new();
+        for trashed in trash {
+            let old = !keep.is_zero() && trashed.until <= now;
+            if old || (quota > 0 && left > quota) {
+                left = left.saturating_sub(trashed.bytes.unwrap_or(0));
+                due.push(trashed.workspace);
+            }
+        }
+        Ok(due)
+    }
+
+    /// Purges one workspace of the trash.
+    pub async fn purge(&self, context: &Context, workspace: &Workspace, observer: Observer<'_>) -> Result<Purged> {
+        if workspace.status != WorkspaceStatus::Trashed {
+            return Err(Error::NotInTrash { name: workspace.name.clone(), status: workspace.status });
+        }
+        let tree = worktree::trash_place(&self.home, &workspace.path, workspace.id.as_str());
+        let admin_dir = worktree::trashed_admin_dir(context, &workspace.id);
+        if !tree.exists() || !admin_dir.exists() {
+            let missing = if tree.exists() { admin_dir } else { tree };
+            return Err(Error::TreeMissing { name: workspace.name.clone(), path: missing });
+        }
+        if let Some(mount) = disk::mounts_inside(&tree).map_err(Error::files(&tree, "inspected"))?.first() {
+            return Err(Error::MountInside { name: workspace.name.clone(), mount: mount.clone() });
+        }
+        let data = PurgeData { tree, admin_dir };
+        let lock = self.begin_operation()?;
+        let kind = OperationKind::Purge;
+        let (repository, id) = (&workspace.repository_id, &workspace.id);
+        let operation = journal::new_operation(self, &lock, kind, repository, id, ARCHIVING, &data)?;
+        let mut db = self.store.write().await?;
+        let current = db.workspace(id).await?.is_some_and(|row| row.status == WorkspaceStatus::Trashed);
+        if !current || !db.insert_operation(&operation).await? {
+            drop(db);
+            lock.discard();
+            return Err(Error::Busy { name: workspace.name.clone() });
+        }
+        db.commit().await?;
+
+        let mut running = Running { lock, operation };
+        let freed = size_on_disk(&data.tree).unwrap_or(0);
+        let archive = match self.write_archive(context, workspace, &data).await {
+            Ok(archive) => archive,
+            Err(error) => {
+                self.undo_purge(&running.operation, workspace, &error.to_string()).await?;
+                running.lock.discard();
+                return Err(error);
+            }
+        };
+        self.record_step(&mut running, DELETING, &data).await?;
+        let workspace = self.finish_purge(context, &running.operation, workspace.clone(), &data).await?;
+        running.lock.discard();
+        if let Err(error) = self.drop_needless_rescue(context, &workspace, archive.is_some()).await {
+            observer(Notice::Warning(Warning::Minor { what: format!("its rescue ref stays: {error}") }));
+        }
+        Ok(Purged { workspace, archive, freed })
+    }
+
+    /// Where a workspace's archive is, or would be.
+    pub(super) fn archive_place(&self, workspace: &Workspace) -> PathBuf {
+        self.home.root().join("archives").join(format!("{}.tar.zst", workspace.id))
+    }
+
+    /// Writes the archive and reads it back. Only a whole one gets its name.
+    async fn write_archive(&self, context: &Context, workspace: &Workspace, data: &PurgeData) -> Result<Option<PathBuf>> {
+        fail::point("purge.recorded")?;
+        let place = self.archive_place(workspace);
+        let directory = place.parent().unwrap_or(self.home.root());
+        home::make_private_directory(directory).map_err(Error::files(directory, "made"))?;
+        let own = self.own_of(context, data).await;
+        let aside = place.with_extension("partial");
+        let contents = Contents { admin_dir: &data.admin_dir, tree: &data.tree, kept: &own.kept, deleted: &own.deleted };
+        archive::write(&aside, &contents).map_err(Error::files(&aside, "written"))?;
+        fail::point("purge.written")?;
+        archive::verify(&aside).map_err(Error::files(&aside, "read back"))?;
+        fail::point("purge.verified")?;
+        std::fs::rename(&aside, &place).map_err(Error::files(&place, "made"))?;
+        disk::sync_parent(&place).map_err(Error::files(&place, "made durable"))?;
+        Ok(Some(place))
+    }
+
+    /// Finds what of a tree is not in git. Where git gives no answer, all of it counts.
+    async fn own_of(&self, context: &Context, data: &PurgeData) -> Own {
+        let worktree = Worktree::moved(&context.git, &data.tree, &data.admin_dir);
+        match self.ask_git(&worktree, &data.tree).await {
+            Ok(own) => own,
+            Err(_) => Own { kept: everything(&data.tree), deleted: Vec::new() },
+        }
+    }
+
+    async fn ask_git(&self, worktree: &Worktree, tree: &Path) -> Result<Own> {
+        let status = worktree.load_status(&StatusOptions { untracked: true, ignored: true }).await?;
+        let hidden = worktree.load_hidden_edits().await?;
+        let mut own = Own::default();
+        for path in status.changes.into_iter().map(|change| change.path).chain(hidden) {
+            let there = std::fs::symlink_metadata(tree.join(&path)).is_ok();
+            if there { own.kept.push(path) } else { own.deleted.push(path) }
+        }
+        own.kept.extend(status.untracked.into_iter().map(|entry| entry.path));
+        for path in status.ignored.into_iter().map(|entry| entry.path) {
+            if !self.is_cache(&path) {
+                own.kept.push(path);
+                continue;
+            }
+            // A cache can be made again, a repository inside it can not.
+            let mut nested = Vec::new();
+            if tree.join(&path).is_dir() {
+                find_repositories(tree, &path, &mut nested).map_err(Error::files(&tree.join(&path), "read"))?;
+            }
+            own.kept.extend(nested);
+        }
+        empty_directories(tree, Path::new(""), &mut own.kept).map_err(Error::files(tree, "read"))?;
+        own.kept.sort();
+        own.kept.dedup();
+        Ok(own)
+    }
+
+    /// Whether a path lies in a directory that can be made again.
+    pub(crate) fn is_cache(&self, path: &Path) -> bool {
+        let caches = &self.config.cleanup.caches;
+        path.components().any(|part| caches.iter().any(|cache| part.as_os_str() == cache.as_str()))
+    }
+
+    /// Deletes what was archived, and makes it visible. Idempotent.
+    async fn finish_purge(
+        &self,
+        context: &Context,
+        operation: &Operation,
+        mut workspace: Workspace,
+        data: &PurgeData,
+    ) -> Result<Workspace> {
+        let tree_aside = data.tree.with_file_name(format!("purge-{}", operation.id));
+        let admin_aside = data.admin_dir.with_file_name(format!("purge-{}", operation.id));
+        let lock = context.git.lock("purge").await?;
+        worktree::move_if_there(&data.tree, &tree_aside)?;
+        worktree::move_if_there(&data.admin_dir, &admin_aside)?;
+        drop(lock);
+        fail::point("purge.moved")?;
+        for aside in [tree_aside, admin_aside] {
+            disk::delete_moved_aside(&aside).map_err(Error::files(&aside, "deleted"))?;
+        }
+        fail::point("purge.deleted")?;
+        workspace.status = WorkspaceStatus::Purged;
+        let mut db = self.store.write().await?;
+        db.update_workspace(&workspace, &[WorkspaceStatus::Trashed]).await?;
+        journal::close(&mut db, operation, OperationStatus::Done, None).await?;
+        events::record(&mut db, &workspace, "workspace.purged").await?;
+        db.commit().await?;
+        fail::point("purge.settled")?;
+        Ok(workspace)
+    }
+
+    /// Drops the rescue ref of a workspace that held nothing of its own: all its commits are safe elsewhere.
+    async fn drop_needless_rescue(&self, context: &Context, workspace: &Workspace, archived: bool) -> Result<()> {
+        if archived {
+            return Ok(());
+        }
+        let lock = context.git.lock("purge").await?;
+        context.git.drop_rescue_if_needless(&lock, &worktree::rescue_ref(&workspace.id)).await?;
+        Ok(())
+    }
+
+    async fn undo_purge(&self, operation: &Operation, workspace: &Workspace, cause: &str) -> Result<()> {
+        let aside = self.archive_place(workspace).with_extension("partial");
+        let _ = std::fs::remove_file(aside);
+        let mut db = self.store.write().await?;
+        journal::close(&mut db, operation, OperationStatus::Undone, Some(cause)).await?;
+        Ok(db.commit().await?)
+    }
+
+    /// Finishes or undoes a purge whose owner died.
+    pub(crate) async fn recover_purge(
+        &self,
+        context: &Context,
+        operation: &Operation,
+        workspace: Workspace,
+    ) -> Result<&'static str> {
+        if operation.step == ARCHIVING {
+            self.undo_purge(operation, &workspace, "its process died").await?;
+            return Ok("undone");
+        }
+        let data: PurgeData = journal::data(operation)?;
+        self.finish_purge(context, operation, workspace, &data).await?;
+        Ok("finished")
+    }
+}
+
+/// Every entry at the top of a tree but git's own pointer.
+fn everything(tree: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(tree).into_iter().flatten().flatten();
+    entries.map(|entry| PathBuf::from(entry.file_name())).filter(|name| name != Path::new(".git")).collect()
+}
+
+/// Finds directories with nothing in them, which git does not know; follows no link.
+fn empty_directories(tree: &Path, directory: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    let mut empty = true;
+    for entry in std::fs::read_dir(tree.join(directory))? {
+        let entry = entry?;
+        empty = false;
+        if entry.file_type()?.is_dir() {
+            empty_directories(tree, &directory.join(entry.file_name()), found)?;
+        }
+    }
+    if empty && !directory.as_os_str().is_empty() {
+        found.push(directory.to_owned());
+    }
+    Ok(())
+}

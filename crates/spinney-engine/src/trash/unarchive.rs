@@ -1,0 +1,54 @@
+//! Puts a purged workspace back into the trash, from its archive and its rescue ref; `restore` goes on from there.
+//!
+//! 1. The archive is verified, and its admin dir unpacked beside its place.
+//! 2. The files that git has are written from the index; the rescue ref has kept their objects.
+//! 3. What the tree alone held is laid over them, and what had been deleted is deleted.
+//! 4. Tree and admin dir get their names in the trash.
+
+use std::path::PathBuf;
+
+use spinney_core::Workspace;
+use spinney_git::Worktree;
+
+use super::archive;
+use crate::context::Context;
+use crate::provider::worktree;
+use crate::{Engine, Error, Result, disk, home};
+
+impl Engine {
+    /// Whether a workspace can come back from an archive.
+    pub(crate) fn archive_of(&self, workspace: &Workspace) -> Option<PathBuf> {
+        let place = self.archive_place(workspace);
+        place.is_file().then_some(place)
+    }
+
+    /// Rebuilds a purged workspace in the trash. Can be done again after a death half way.
+    pub(crate) async fn unarchive(&self, context: &Context, workspace: &Workspace, place: &PathBuf) -> Result<()> {
+        let tree = worktree::trash_place(&self.home, &workspace.path, workspace.id.as_str());
+        let admin_dir = worktree::trashed_admin_dir(context, &workspace.id);
+        let tree_aside = tree.with_extension("partial");
+        let admin_aside = admin_dir.with_extension("partial");
+        for aside in [&tree_aside, &admin_aside] {
+            disk::delete_moved_aside(aside).map_err(Error::files(aside, "deleted"))?;
+        }
+        let manifest = archive::verify(place).map_err(Error::files(place, "read"))?;
+        archive::unpack_admin_dir(place, &admin_aside).map_err(Error::files(&admin_aside, "written"))?;
+        home::make_private_directory(&tree_aside).map_err(Error::files(&tree_aside, "made"))?;
+        Worktree::moved(&context.git, &tree_aside, &admin_aside).checkout_index().await?;
+        archive::unpack_tree(place, &tree_aside).map_err(Error::files(&tree_aside, "written"))?;
+        for path in manifest.deleted.iter().map(|text| tree_aside.join(archive::unescape(text))) {
+            match std::fs::remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(Error::files(&path, "deleted")(error));
+                }
+                _ => {}
+            }
+        }
+        // The pointer is no file of git's index; bring_back mends what it says.
+        let pointer = tree_aside.join(".git");
+        let text = format!("gitdir: {}\n", admin_dir.display());
+        std::fs::write(&pointer, text).map_err(Error::files(&pointer, "written"))?;
+        worktree::move_if_there(&admin_aside, &admin_dir)?;
+        worktree::move_if_there(&tree_aside, &tree)
+    }
+}
