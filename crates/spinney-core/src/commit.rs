@@ -12,7 +12,7 @@ pub struct CommitId(String);
 
 /// A text that is not a full commit id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a full commit id")]
+#[error("`{}` is not a full commit id", crate::names::for_message(.0))]
 pub struct InvalidCommitId(pub String);
 
 impl CommitId {

@@ -28,7 +28,7 @@ use crate::plan::Plan;
 use crate::prepare::SETUP_VARIABLE;
 use crate::provider::worktree;
 use crate::request::{Request, Resolution};
-use crate::{Engine, Error, Result, events, links, processes};
+use crate::{Engine, Error, Result, events, fail, links, processes};
 
 const ADDING: &str = "adding";
 const FILLING: &str = "filling";
@@ -186,6 +186,7 @@ impl Engine {
         data: &CreateData,
         observer: Observer<'_>,
     ) -> Result<()> {
+        fail::point("create.recorded")?;
         if data.again {
             worktree::retire_admin_dir(context, workspace).await?;
         }
@@ -194,10 +195,13 @@ impl Engine {
             None => Start::ExistingBranch(&workspace.branch),
         };
         let tree = worktree::make(context, workspace, start).await?;
+        fail::point("create.added")?;
         self.record_step(running, FILLING, data).await?;
         observer(Notice::Phase(Phase::CheckingOut));
         worktree::populate(&tree, context.config().workspace.lfs == Lfs::Pull).await?;
+        fail::point("create.filled")?;
         self.prepare(context, workspace, &tree, &running.operation.id, observer).await?;
+        fail::point("create.prepared")?;
         self.record_step(running, READY, data).await
     }
 
@@ -208,6 +212,7 @@ impl Engine {
         mut workspace: Workspace,
         observer: Observer<'_>,
     ) -> Result<Workspace> {
+        fail::point("create.ready")?;
         workspace.status = WorkspaceStatus::Active;
         workspace.last_activity_at = Timestamp::now();
         let mut db = self.store.write().await?;
@@ -215,6 +220,7 @@ impl Engine {
         journal::close(&mut db, operation, OperationStatus::Done, None).await?;
         events::record(&mut db, &workspace, "workspace.created").await?;
         db.commit().await?;
+        fail::point("create.activated")?;
         if let Err(error) = links::make(&self.home, &workspace) {
             observer(Notice::Warning(Warning::Minor { what: format!("the readable link could not be made: {error}") }));
         }

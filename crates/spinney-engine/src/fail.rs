@@ -2,8 +2,6 @@
 //!
 //! Only the feature `fail-points` carries them; without it a point is nothing. A release build has none.
 
-use crate::Result;
-
 /// Names every step of every operation, in the order in which an operation passes them.
 pub const POINTS: &[&str] = &[
     "create.recorded",
@@ -37,7 +35,7 @@ pub const POINTS: &[&str] = &[
 /// Dies or fails here, if this point is armed.
 #[cfg(not(feature = "fail-points"))]
 #[inline]
-pub(crate) fn point(_name: &'static str) -> Result<()> {
+pub(crate) fn point(_name: &'static str) -> crate::Result<()> {
     Ok(())
 }
 

@@ -6,6 +6,7 @@
 
 mod admit;
 mod adopt;
+mod cleanup;
 mod context;
 mod create;
 mod disk;
@@ -24,6 +25,7 @@ mod plan;
 mod prepare;
 mod processes;
 mod provider;
+mod reconcile;
 mod recover;
 mod remove;
 mod repositories;
@@ -34,6 +36,7 @@ mod trash;
 mod trust;
 mod verdict;
 
+pub use cleanup::{CleanedCaches, Kept, Report, What};
 pub use context::{Context, REPOSITORY_FILE};
 pub use doctor::{Check, Mark};
 pub use engine::{Engine, EngineOptions};
@@ -41,7 +44,9 @@ pub use error::{Census, Error, ErrorKind, Result, size};
 pub use home::Home;
 pub use inspect::{Details, Shown};
 pub use lookup::Among;
+pub use reconcile::Finding;
 pub use remove::Removed;
 pub use repositories::AddRepository;
 pub use request::{Continued, Request, Resolution};
+pub use trash::{Purged, Trashed};
 pub use verdict::plural;

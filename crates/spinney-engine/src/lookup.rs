@@ -11,6 +11,8 @@ use crate::{Engine, Error, Result};
 pub enum Among {
     Live,
     Trashed,
+    /// In the trash, or purged from it.
+    Removed,
     All,
 }
 
@@ -20,6 +22,7 @@ impl Among {
         let fits = |status: &WorkspaceStatus| match self {
             Self::Live => status.is_live(),
             Self::Trashed => *status == WorkspaceStatus::Trashed,
+            Self::Removed => matches!(status, WorkspaceStatus::Trashed | WorkspaceStatus::Purged),
             Self::All => true,
         };
         WorkspaceStatus::ALL.iter().copied().filter(fits).collect()
@@ -50,7 +53,11 @@ impl Engine {
         among: Among,
     ) -> Result<Workspace> {
         let scopes = if repository.is_some() { vec![repository, None] } else { vec![None] };
-        let rounds = if among == Among::All { vec![Among::Live, Among::All] } else { vec![among] };
+        let rounds = match among {
+            Among::All => vec![Among::Live, Among::Trashed, Among::All],
+            Among::Removed => vec![Among::Trashed, Among::Removed],
+            Among::Live | Among::Trashed => vec![among],
+        };
         let mut db = self.store.read().await?;
         for scope in scopes {
             for among in &rounds {

@@ -25,6 +25,7 @@ pub enum Phase {
     PullingLfs,
     RunningSetup { line: String },
     MakingRoom,
+    Sweeping { workspace: String },
     Finishing,
 }
 

@@ -19,7 +19,7 @@ use crate::journal::{self, Running};
 use crate::notice::{Notice, Observer, Warning};
 use crate::provider::marker::Removal;
 use crate::provider::worktree::{self, Tree};
-use crate::{Engine, Error, Result, events, links};
+use crate::{Engine, Error, Result, events, fail, links};
 
 const PINNING: &str = "pinning";
 const MOVING: &str = "moving";
@@ -153,14 +153,18 @@ impl Engine {
         workspace: &Workspace,
         data: &RemoveData,
     ) -> Result<()> {
+        fail::point("remove.recorded")?;
         let lock = context.git.lock("rm").await?;
         if let Some(admin_dir) = worktree::find_admin_dir(context, workspace)? {
             let message = format!("{}: removed, kept alive", workspace.name);
             let rescue = worktree::rescue_ref(&workspace.id);
             context.git.pin(&lock, &admin_dir, data.removal.branch.as_ref(), &rescue, &message).await?;
         }
+        fail::point("remove.pinned")?;
         self.record_step(running, MOVING, data).await?;
-        worktree::move_to_trash(&lock, context, &self.home, workspace, &data.removal)
+        fail::point("remove.moving")?;
+        worktree::move_to_trash(&lock, context, &self.home, workspace, &data.removal)?;
+        fail::point("remove.moved")
     }
 
     /// Makes the removal visible and releases what the workspace held.
@@ -176,6 +180,7 @@ impl Engine {
         journal::close(&mut db, operation, OperationStatus::Done, None).await?;
         events::record(&mut db, &workspace, "workspace.removed").await?;
         db.commit().await?;
+        fail::point("remove.settled")?;
         links::drop(&self.home, &workspace);
         Ok(workspace)
     }
@@ -192,6 +197,18 @@ impl Engine {
         }
         context.git.delete_ref(&lock, &branch.local_ref(), tip).await?;
         Ok(true)
+    }
+
+    /// Drops the branch of a stale workspace, although it is not merged: the rescue ref keeps its commits.
+    pub(crate) async fn prune_branch(&self, context: &Context, workspace: &Workspace) -> Result<()> {
+        let rescue = worktree::rescue_ref(&workspace.id);
+        let (Some(tip), Some(_)) =
+            (context.git.load_branch(&workspace.branch).await?, context.git.load_ref(&rescue).await?)
+        else {
+            return Ok(());
+        };
+        let lock = context.git.lock("cleanup").await?;
+        Ok(context.git.delete_ref(&lock, &workspace.branch.local_ref(), &tip).await?)
     }
 
     async fn undo_remove(

@@ -157,9 +157,8 @@ impl Engine {
                 let git = self.git().await?;
                 if let Err(source) = git.clone_bare(url, &destination, credential.as_ref()).await {
                     // The directories of its owner and account, where they hold nothing else.
-                    let _ = std::fs::remove_dir(directory).and_then(|()| {
-                        std::fs::remove_dir(directory.parent().unwrap_or(directory))
-                    });
+                    let _ = std::fs::remove_dir(directory)
+                        .and_then(|()| std::fs::remove_dir(directory.parent().unwrap_or(directory)));
                     return Err(Error::Clone { url: clean_url, source });
                 }
                 let git = spinney_git::Repository::discover(git, &destination).await?;
@@ -183,8 +182,10 @@ impl Engine {
 
     /// Fetches all branches of a repository's remote and drops those that are gone there.
     pub async fn sync_repository(&self, context: &Context, observer: Observer<'_>) -> Result<spinney_git::Known> {
-        let remote =
-            self.remote(context).await?.ok_or_else(|| Error::NoRemote { repository: context.repository.name.clone() })?;
+        let remote = self
+            .remote(context)
+            .await?
+            .ok_or_else(|| Error::NoRemote { repository: context.repository.name.clone() })?;
         let credential = self.credential(&context.repository)?;
         observer(Notice::Phase(Phase::Fetching { remote: remote.name.clone() }));
         context

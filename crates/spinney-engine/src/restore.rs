@@ -18,7 +18,7 @@ use crate::journal::{self, Running};
 use crate::notice::{Notice, Observer, Warning};
 use crate::provider::marker::Removal;
 use crate::provider::worktree;
-use crate::{Engine, Error, Result, events, links};
+use crate::{Engine, Error, Result, events, fail, links};
 
 const MOVING: &str = "moving";
 
@@ -38,15 +38,20 @@ impl Engine {
         rename: Option<BranchName>,
         observer: Observer<'_>,
     ) -> Result<Workspace> {
-        if workspace.status != WorkspaceStatus::Trashed {
+        if !matches!(workspace.status, WorkspaceStatus::Trashed | WorkspaceStatus::Purged) {
             let (name, status) = (workspace.name.clone(), workspace.status);
             return Err(Error::WrongStatus { name, status, needed: "in the trash" });
         }
         let refused = |reason: String| Error::NotRestorable { name: workspace.name.clone(), reason };
         let admin_dir = worktree::trashed_admin_dir(context, &workspace.id);
+        let tree = worktree::trash_place(&self.home, &workspace.path, workspace.id.as_str());
+        if !(admin_dir.exists() && tree.exists())
+            && let Some(archive) = self.archive_of(workspace)
+        {
+            self.unarchive(context, workspace, &archive).await?;
+        }
         let removal = Removal::load(&admin_dir)
             .ok_or_else(|| refused(format!("`{}` is gone or can't be read", admin_dir.display())))?;
-        let tree = worktree::trash_place(&self.home, &workspace.path, workspace.id.as_str());
         if !tree.exists() {
             return Err(refused(format!("`{}` is gone", tree.display())));
         }
@@ -73,8 +78,7 @@ impl Engine {
             lock.discard();
             return Err(branch_taken(&back, &holder));
         }
-        let ours =
-            db.update_workspace(&back, &[WorkspaceStatus::Trashed]).await? && db.insert_operation(&operation).await?;
+        let ours = db.update_workspace(&back, &[workspace.status]).await? && db.insert_operation(&operation).await?;
         if !ours {
             drop(db);
             lock.discard();
@@ -129,6 +133,7 @@ impl Engine {
 
     /// Puts branch, admin dir and tree back. Idempotent.
     async fn move_back(&self, context: &Context, workspace: &Workspace, data: &RestoreData) -> Result<()> {
+        fail::point("restore.recorded")?;
         let lock = context.git.lock("restore").await?;
         let wanted = data.rename.as_ref().or(data.removal.branch.as_ref());
         if let (Some(branch), Some(tip)) = (wanted, &data.removal.tip)
@@ -136,7 +141,9 @@ impl Engine {
         {
             context.git.update_ref(&lock, &branch.local_ref(), tip, None).await?;
         }
+        fail::point("restore.branch")?;
         worktree::bring_back(&lock, context, &self.home, workspace, &data.removal)?;
+        fail::point("restore.moved")?;
         let tree = Worktree::open(&context.git, &workspace.path)?;
         if let Some(branch) = &data.rename {
             tree.set_head(&lock, branch).await?;
@@ -159,6 +166,7 @@ impl Engine {
         journal::close(&mut db, operation, OperationStatus::Done, None).await?;
         events::record(&mut db, &workspace, "workspace.restored").await?;
         db.commit().await?;
+        fail::point("restore.settled")?;
         // Nothing depends on the readable link.
         let _ = links::make(&self.home, &workspace);
         Ok(workspace)

@@ -156,6 +156,7 @@ fn phase_text(phase: &Phase) -> String {
         Phase::UpdatingSubmodules => "updating submodules".to_owned(),
         Phase::PullingLfs => "pulling LFS files".to_owned(),
         Phase::RunningSetup { line } => format!("setup: {line}"),
+        Phase::Sweeping { workspace } => format!("looking at {workspace}"),
         Phase::MakingRoom => "looking for merged workspaces to make room".to_owned(),
         Phase::Finishing => "finishing".to_owned(),
     }

@@ -1,6 +1,7 @@
 //! The command line: parses, runs one command, tells the outcome by its exit status.
 
 mod app;
+mod background;
 mod cli;
 mod commands;
 mod completion;
@@ -26,6 +27,10 @@ fn is_exec() -> bool {
 
 fn main() -> ExitCode {
     let environment = Environment::load();
+    #[cfg(feature = "fail-points")]
+    if let Some(points) = environment.value("SPINNEY_FAIL") {
+        spinney_engine::fail::arm(&points.to_string_lossy());
+    }
     completion::answer_shell(&environment);
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,

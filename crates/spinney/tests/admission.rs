@@ -35,7 +35,9 @@ fn age(story: &Story, workspace: &Workspace, days: u64) {
         let store = spinney_store::Store::open(&url).await.unwrap();
         let mut db = store.write().await.unwrap();
         let id = workspace.text("id").parse().unwrap();
-        db.touch_workspace(&id, Timestamp::from_millisecond(then)).await.unwrap();
+        let mut row = db.workspace(&id).await.unwrap().unwrap();
+        row.last_activity_at = Timestamp::from_millisecond(then);
+        assert!(db.update_workspace(&row, &[row.status]).await.unwrap());
         db.commit().await.unwrap();
     });
 }

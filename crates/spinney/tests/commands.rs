@@ -34,7 +34,9 @@ const COMMANDS: [&str; 19] = [
 /// The subcommands that a help page lists.
 fn listed(help: &str) -> Vec<String> {
     let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let names = lines.take_while(|line| line.starts_with("  ")).filter_map(|line| line.split_whitespace().next());
+    // What is indented further goes on with a description.
+    let lines = lines.take_while(|line| line.starts_with("  ")).filter(|line| !line.starts_with("   "));
+    let names = lines.filter_map(|line| line.split_whitespace().next());
     names.filter(|name| *name != "help").map(str::to_owned).collect()
 }
 
@@ -339,12 +341,20 @@ fn what_people_see() {
     fs::write(path.join("notes/plan.md"), "").unwrap();
     // Ages are of this very second; a slower machine must not fail for that.
     let ages = |text: String| {
-        let word = |word: &str| match word.strip_suffix('s').map(str::parse::<u32>) {
-            Some(Ok(_)) => "0s".to_owned(),
-            _ => word.to_owned(),
+        let word = |word: &str| {
+            let (age, comma) = word.strip_suffix(',').map_or((word, ""), |age| (age, ","));
+            match age.strip_suffix('s').map(str::parse::<u32>) {
+                Some(Ok(_)) => format!("0s{comma}"),
+                _ => word.to_owned(),
+            }
         };
         let line = |line: &str| line.split(' ').map(word).collect::<Vec<_>>().join(" ");
-        text.lines().map(line).collect::<Vec<_>>().join("\n").replace("1 s ago", "just now").replace("2 s ago", "just now")
+        text.lines()
+            .map(line)
+            .collect::<Vec<_>>()
+            .join("\n")
+            .replace("1 s ago", "just now")
+            .replace("2 s ago", "just now")
     };
     let see = |arguments: &[&str]| ages(told(&story, &story.cli.run(arguments)));
     insta::assert_snapshot!("ls", see(&["ls"]));
@@ -403,7 +413,10 @@ fn a_spinner_shows_what_lasts_and_leaves_nothing() {
     let story = Story::new();
     let slow = GitWrapper::new("for a; do if [ \"$a\" = ls-remote ]; then sleep 1; fi; done\nexec \"$GIT\" \"$@\"\n");
     let path = slow.directory().to_str().unwrap();
-    let path = format!("{path}:{}", story.sandbox().environment().into_iter().find(|(name, _)| name == "PATH").unwrap().1.to_str().unwrap());
+    let path = format!(
+        "{path}:{}",
+        story.sandbox().environment().into_iter().find(|(name, _)| name == "PATH").unwrap().1.to_str().unwrap()
+    );
     let seen = on_terminal(&story, &[("PATH", &path)], "new --issue 1");
     let last_of_spinner = seen.rfind("fetching from origin").expect("a spinner");
     let cleared = seen[last_of_spinner..].find("\u{1b}[2K").expect("the spinner is cleared");

@@ -11,7 +11,7 @@ use spinney_core::{BranchName, CommitId, RepositoryName, Work, Workspace, Worksp
 use crate::{Error, Result, disk};
 
 const MARKER_FILE: &str = "spinney.json";
-const REMOVAL_FILE: &str = "spinney-removal.json";
+pub(crate) const REMOVAL_FILE: &str = "spinney-removal.json";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Marker {

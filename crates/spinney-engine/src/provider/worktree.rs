@@ -13,7 +13,7 @@ use spinney_git::{AddWorktree, RepositoryLock, Start, Worktree};
 use super::marker::{Marker, Removal};
 use crate::context::{Context, tree_root};
 use crate::home::{self, Home};
-use crate::{Error, Result, disk};
+use crate::{Error, Result, disk, fail};
 
 /// How a workspace's directory was found.
 #[derive(Debug)]
@@ -64,7 +64,18 @@ pub(crate) async fn make(context: &Context, workspace: &Workspace, start: Start<
 
 /// Checks the files out; outside any lock, since the tree is nobody else's yet.
 pub(crate) async fn populate(worktree: &Worktree, lfs: bool) -> Result<()> {
-    Ok(worktree.checkout(lfs).await?)
+    worktree.checkout(lfs).await.map_err(|error| match error {
+        spinney_git::Error::Failed { stderr, .. } if is_full(worktree.path(), &stderr) => {
+            Error::DiskFull { path: tree_root(worktree.path()).to_owned() }
+        }
+        error => error.into(),
+    })
+}
+
+/// Whether files could not be written for want of space: git does not say why.
+fn is_full(path: &Path, stderr: &str) -> bool {
+    const NEXT_TO_NOTHING: u64 = 16 << 20;
+    stderr.contains("unable to write") && disk::free_bytes(path).is_ok_and(|free| free < NEXT_TO_NOTHING)
 }
 
 /// Undoes a creation: tree and admin dir are renamed aside under the lock and deleted after it; the branch goes if the
@@ -88,6 +99,7 @@ pub(crate) async fn discard(
         return Ok(false);
     }
     move_if_there(&workspace.path, &tree_aside)?;
+    fail::point("undo.moved")?;
     if let Some(admin_dir) = find_admin_dir(context, workspace)? {
         move_if_there(&admin_dir, &admin_aside)?;
     }
@@ -97,9 +109,11 @@ pub(crate) async fn discard(
         context.git.delete_ref(&lock, &branch.local_ref(), commit).await?;
     }
     drop(lock);
+    fail::point("undo.branch")?;
     for aside in [tree_aside, admin_aside] {
         disk::delete_moved_aside(&aside).map_err(Error::files(&aside, "deleted"))?;
     }
+    fail::point("undo.deleted")?;
     Ok(true)
 }
 
@@ -115,6 +129,7 @@ pub(crate) fn move_to_trash(
     if let Some(admin_dir) = find_admin_dir(context, workspace)? {
         removal.write(&admin_dir)?;
         move_if_there(&workspace.path, &trash_place(home, &workspace.path, workspace.id.as_str()))?;
+        fail::point("remove.tree-moved")?;
         move_if_there(&admin_dir, &admin_trash)?;
     } else {
         move_if_there(&workspace.path, &trash_place(home, &workspace.path, workspace.id.as_str()))?;
@@ -136,6 +151,7 @@ pub(crate) fn bring_back(
         fs::create_dir_all(&worktrees).map_err(Error::files(&worktrees, "made"))?;
         let name = free_admin_name(&worktrees, &removal.admin_name, &workspace.id);
         move_if_there(&admin_trash, &worktrees.join(name))?;
+        fail::point("restore.admin-moved")?;
     }
     let Some(admin_dir) = find_admin_dir(context, workspace)? else {
         return Err(Error::NotRestorable {

@@ -27,6 +27,8 @@ pub(super) struct Manifest {
     pub entries: BTreeMap<String, String>,
     /// Tracked files that had been deleted in the tree, escaped.
     pub deleted: Vec<String>,
+    /// The mode of the tree's own directory.
+    pub mode: u32,
 }
 
 /// What goes into an archive.
@@ -45,6 +47,7 @@ pub(super) fn write(place: &Path, contents: &Contents<'_>) -> io::Result<()> {
         tar: Builder::new(zstd::Encoder::new(file, COMPRESSION)?),
         manifest: Manifest {
             deleted: contents.deleted.iter().map(|path| escape(path.as_os_str())).collect(),
+            mode: fs::metadata(contents.tree)?.permissions().mode(),
             ..Manifest::default()
         },
     };
@@ -133,7 +136,9 @@ pub(super) fn verify(place: &Path) -> io::Result<Manifest> {
     let manifest = manifest.ok_or_else(|| damaged("it has no manifest: it was not written to its end".to_owned()))?;
     match manifest.entries.iter().find(|(name, hash)| found.get(*name) != Some(hash)) {
         Some((name, _)) => Err(damaged(format!("`{name}` is not in it as it was"))),
-        None if found.len() != manifest.entries.len() => Err(damaged("it holds what its manifest does not name".to_owned())),
+        None if found.len() != manifest.entries.len() => {
+            Err(damaged("it holds what its manifest does not name".to_owned()))
+        }
         None => Ok(manifest),
     }
 }
@@ -308,7 +313,8 @@ mod tests {
         unpack_tree(&place, &back).unwrap();
         for entry in fs::read_dir(&tree).unwrap() {
             let name = entry.unwrap().file_name();
-            let (a, b) = (fs::symlink_metadata(tree.join(&name)).unwrap(), fs::symlink_metadata(back.join(&name)).unwrap());
+            let (a, b) =
+                (fs::symlink_metadata(tree.join(&name)).unwrap(), fs::symlink_metadata(back.join(&name)).unwrap());
             assert_eq!((a.file_type(), a.mode()), (b.file_type(), b.mode()), "{name:?}");
             if a.is_file() {
                 assert_eq!(fs::read(tree.join(&name)).unwrap(), fs::read(back.join(&name)).unwrap());

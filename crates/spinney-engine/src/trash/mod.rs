@@ -6,3 +6,4 @@ mod size;
 mod unarchive;
 
 pub use purge::{Purged, Trashed};
+pub(crate) use size::size_on_disk;

@@ -19,7 +19,6 @@ use crate::context::Context;
 use crate::journal::{self, Running};
 use crate::lookup::Among;
 use crate::notice::{Notice, Observer, Warning};
-use crate::provider::marker::Removal;
 use crate::provider::worktree;
 use crate::verdict::find_repositories;
 use crate::{Engine, Error, Result, disk, events, fail, home};
@@ -148,14 +147,23 @@ impl Engine {
     }
 
     /// Writes the archive and reads it back. Only a whole one gets its name.
-    async fn write_archive(&self, context: &Context, workspace: &Workspace, data: &PurgeData) -> Result<Option<PathBuf>> {
+    async fn write_archive(
+        &self,
+        context: &Context,
+        workspace: &Workspace,
+        data: &PurgeData,
+    ) -> Result<Option<PathBuf>> {
         fail::point("purge.recorded")?;
         let place = self.archive_place(workspace);
         let directory = place.parent().unwrap_or(self.home.root());
         home::make_private_directory(directory).map_err(Error::files(directory, "made"))?;
         let own = self.own_of(context, data).await;
+        if own.is_empty() && !holds_state(&data.admin_dir) {
+            return Ok(None);
+        }
         let aside = place.with_extension("partial");
-        let contents = Contents { admin_dir: &data.admin_dir, tree: &data.tree, kept: &own.kept, deleted: &own.deleted };
+        let contents =
+            Contents { admin_dir: &data.admin_dir, tree: &data.tree, kept: &own.kept, deleted: &own.deleted };
         archive::write(&aside, &contents).map_err(Error::files(&aside, "written"))?;
         fail::point("purge.written")?;
         archive::verify(&aside).map_err(Error::files(&aside, "read back"))?;
@@ -269,6 +277,35 @@ impl Engine {
         self.finish_purge(context, operation, workspace, &data).await?;
         Ok("finished")
     }
+}
+
+impl Own {
+    fn is_empty(&self) -> bool {
+        self.kept.is_empty() && self.deleted.is_empty()
+    }
+}
+
+/// Whether an admin dir holds more than where HEAD is: an operation in progress, submodules, refs of its own.
+fn holds_state(admin_dir: &Path) -> bool {
+    const PLAIN: [&str; 10] = [
+        "HEAD",
+        "ORIG_HEAD",
+        "FETCH_HEAD",
+        "COMMIT_EDITMSG",
+        "commondir",
+        "gitdir",
+        "index",
+        "locked",
+        "logs",
+        "spinney.json",
+    ];
+    let plain = |name: &str| PLAIN.contains(&name) || name == crate::provider::marker::REMOVAL_FILE;
+    let entries = std::fs::read_dir(admin_dir).into_iter().flatten().flatten();
+    entries.into_iter().any(|entry| {
+        let name = entry.file_name();
+        let empty = || std::fs::read_dir(entry.path()).is_ok_and(|mut inside| inside.next().is_none());
+        !name.to_str().is_some_and(plain) && !empty()
+    })
 }
 
 /// Every entry at the top of a tree but git's own pointer.

@@ -5,6 +5,7 @@
 //! 3. What the tree alone held is laid over them, and what had been deleted is deleted.
 //! 4. Tree and admin dir get their names in the trash.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use spinney_core::Workspace;
@@ -48,6 +49,8 @@ impl Engine {
         let pointer = tree_aside.join(".git");
         let text = format!("gitdir: {}\n", admin_dir.display());
         std::fs::write(&pointer, text).map_err(Error::files(&pointer, "written"))?;
+        let mode = std::fs::Permissions::from_mode(manifest.mode);
+        std::fs::set_permissions(&tree_aside, mode).map_err(Error::files(&tree_aside, "made"))?;
         worktree::move_if_there(&admin_aside, &admin_dir)?;
         worktree::move_if_there(&tree_aside, &tree)
     }

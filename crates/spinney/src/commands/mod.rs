@@ -2,6 +2,7 @@
 
 pub mod adopt;
 pub mod cd;
+pub mod cleanup;
 pub mod completions;
 pub mod config;
 pub mod demo;
@@ -11,12 +12,14 @@ pub mod init;
 pub mod ls;
 pub mod new;
 pub mod path;
+pub mod pin;
 pub mod repo;
 pub mod restore;
 pub mod rm;
 pub mod shell_init;
 pub mod show;
 pub mod status;
+pub mod trash;
 pub mod trust;
 pub mod why;
 
@@ -35,6 +38,10 @@ pub async fn run(app: &App, command: Command) -> Result<u8> {
         Command::Status(args) => status::run(app, args).await,
         Command::Why(args) => why::run(app, args).await,
         Command::Rm(args) => rm::run(app, args).await,
+        Command::Trash(args) => trash::run(app, args).await,
+        Command::Cleanup(args) => cleanup::run(app, args).await,
+        Command::Pin(args) => pin::run(app, args).await,
+        Command::Unpin(args) => pin::run_unpin(app, args).await,
         Command::Restore(args) => restore::run(app, args).await,
         Command::Adopt(args) => adopt::run(app, args).await,
         Command::Exec(args) => exec::run(app, args).await,

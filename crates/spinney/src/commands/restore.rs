@@ -10,7 +10,7 @@ use crate::document;
 use crate::error::Result;
 use crate::ui::style;
 
-/// Bring a workspace back from the trash: same directory, branch, index and files
+/// Bring a workspace back from the trash, or from its archive: same directory, branch, index and files
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  spinney restore issue-42\n  spinney restore issue-42 --branch issue-42-old")]
 pub struct RestoreArgs {
@@ -24,7 +24,7 @@ pub struct RestoreArgs {
 
 pub async fn run(app: &App, args: RestoreArgs) -> Result<u8> {
     let engine = app.engine().await?;
-    let (context, workspace) = app.workspace(&engine, &args.name, Among::Trashed).await?;
+    let (context, workspace) = app.workspace(&engine, &args.name, Among::Removed).await?;
     let restored = engine.restore(&context, &workspace, args.branch, &app.observer()).await?;
     if app.ui.json {
         app.ui.print_json(&document::workspace(&engine, &restored));

@@ -7,6 +7,7 @@ use spinney_core::{Consent, Merge, Reason, ReasonCode, Verdict, Workspace};
 use spinney_engine::{Among, Context, Engine, Removed};
 
 use crate::app::App;
+use crate::background;
 use crate::commands::why::{reasons_table, what_helps};
 use crate::completion::workspace_names;
 use crate::document;
@@ -63,6 +64,7 @@ pub async fn run(app: &App, args: RmArgs) -> Result<u8> {
             Err(error) => failed.push((name.clone(), error)),
         }
     }
+    background::purge_what_is_due(app, &engine).await?;
     if args.names.len() == 1 {
         if let Some((_, error)) = failed.pop() {
             return Err(error);

@@ -1,0 +1,70 @@
+//! Reclaims what can be made again: ignored directories with a cache's name, in workspaces that nobody uses.
+
+use std::path::{Path, PathBuf};
+
+use spinney_core::{Workspace, WorkspaceStatus};
+use spinney_git::StatusOptions;
+
+use crate::context::Context;
+use crate::provider::worktree::{Tree, move_if_there, open, trash_place};
+use crate::trash::size_on_disk;
+use crate::verdict::find_repositories;
+use crate::{Engine, Error, Result, disk, processes};
+
+/// What was reclaimed of one workspace; with a dry run, what would be.
+#[derive(Debug, Clone)]
+pub struct CleanedCaches {
+    pub workspace: Workspace,
+    pub directories: Vec<PathBuf>,
+    pub bytes: u64,
+}
+
+impl Engine {
+    /// Drops the caches of one idle workspace; `None` when it has none or is in use.
+    pub(super) async fn clean_caches(
+        &self,
+        context: &Context,
+        workspace: &Workspace,
+        dry_run: bool,
+    ) -> Result<Option<CleanedCaches>> {
+        let Tree::Whole(worktree) = open(context, &workspace.path) else { return Ok(None) };
+        if workspace.status != WorkspaceStatus::Active || !processes::processes_inside(&workspace.path).is_empty() {
+            return Ok(None);
+        }
+        let status = worktree.load_status(&StatusOptions { untracked: true, ignored: true }).await?;
+        let mut cleaned = CleanedCaches { workspace: workspace.clone(), directories: Vec::new(), bytes: 0 };
+        for path in status.ignored.into_iter().map(|entry| entry.path) {
+            let whole = workspace.path.join(&path);
+            if !self.is_droppable(&workspace.path, &path)? {
+                continue;
+            }
+            cleaned.bytes += size_on_disk(&whole).map_err(Error::files(&whole, "measured"))?;
+            if !dry_run {
+                self.drop_cache(workspace, &whole, cleaned.directories.len())?;
+            }
+            cleaned.directories.push(path);
+        }
+        Ok((!cleaned.directories.is_empty()).then_some(cleaned))
+    }
+
+    /// Whether an ignored path is a cache by its own name, a real directory, and holds no repository and no mount.
+    fn is_droppable(&self, tree: &Path, path: &Path) -> Result<bool> {
+        let whole = tree.join(path);
+        let named = path.file_name().is_some_and(|name| self.is_cache(Path::new(name)));
+        if !named || !whole.is_dir() || whole.is_symlink() {
+            return Ok(false);
+        }
+        let mut nested = Vec::new();
+        find_repositories(tree, path, &mut nested).map_err(Error::files(&whole, "read"))?;
+        let mounts = disk::mounts_inside(&whole).map_err(Error::files(&whole, "inspected"))?;
+        Ok(nested.is_empty() && mounts.is_empty())
+    }
+
+    /// Renames a cache out of the tree, then deletes it: a build that starts meanwhile sees it whole or not at all.
+    fn drop_cache(&self, workspace: &Workspace, directory: &Path, number: usize) -> Result<()> {
+        let aside = trash_place(&self.home, &workspace.path, &format!("cache-{}-{number}", workspace.id));
+        disk::delete_moved_aside(&aside).map_err(Error::files(&aside, "deleted"))?;
+        move_if_there(directory, &aside)?;
+        disk::delete_moved_aside(&aside).map_err(Error::files(&aside, "deleted"))
+    }
+}

@@ -1,0 +1,87 @@
+//! Sweeps: what is merged, stale, orphaned or regenerable goes by itself, within the verdict.
+//!
+//! One sweeper at a time in a home. Each repository is fetched once, so that merges are judged against a fresh base. One
+//! failure does not stop the sweep; the report says what was removed, what was kept and why, and what failed.
+
+mod activity;
+mod caches;
+mod sweep;
+
+use std::fs::File;
+
+use rustix::fs::{FlockOperation, flock};
+use spinney_core::{Reason, Workspace};
+
+pub use self::caches::CleanedCaches;
+use crate::reconcile::Finding;
+use crate::{Engine, Error, Result};
+
+/// What to sweep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct What {
+    pub merged: bool,
+    pub stale: bool,
+    pub orphans: bool,
+    pub caches: bool,
+}
+
+impl What {
+    pub const MERGED: Self = Self { merged: true, ..Self::NOTHING };
+    pub const STALE: Self = Self { stale: true, ..Self::NOTHING };
+    pub const ORPHANS: Self = Self { orphans: true, ..Self::NOTHING };
+    pub const CACHES: Self = Self { caches: true, ..Self::NOTHING };
+    /// All but caches, which cost time to make again and free nothing that a removal would not.
+    pub const ALL: Self = Self { merged: true, stale: true, orphans: true, caches: false };
+    const NOTHING: Self = Self { merged: false, stale: false, orphans: false, caches: false };
+}
+
+/// A workspace that a sweep looked at and left.
+#[derive(Debug, Clone)]
+pub struct Kept {
+    pub workspace: Workspace,
+    pub reasons: Vec<Reason>,
+}
+
+#[derive(Debug, Default)]
+pub struct Report {
+    /// What went to the trash, and why it could; with a dry run, what would.
+    pub removed: Vec<(Workspace, String)>,
+    pub kept: Vec<Kept>,
+    pub failed: Vec<(String, String)>,
+    /// What the orphan sweep saw and did.
+    pub findings: Vec<Finding>,
+    pub caches: Vec<CleanedCaches>,
+    /// Bytes of the removed trees, with a dry run only: a removal frees nothing before its purge.
+    pub bytes: u64,
+}
+
+/// The right to sweep; given up on drop.
+#[derive(Debug)]
+pub struct Sweeper {
+    _lock: File,
+}
+
+impl Engine {
+    /// Becomes the one sweeper of this home; `None` while there is another.
+    pub fn become_sweeper(&self) -> Result<Option<Sweeper>> {
+        let path = self.home.root().join("sweep.lock");
+        let options = File::options().read(true).write(true).create(true).truncate(false).open(&path);
+        let file = options.map_err(Error::files(&path, "opened"))?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(Sweeper { _lock: file })),
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+            Err(error) => Err(Error::files(&path, "locked")(error.into())),
+        }
+    }
+
+    /// Keeps a workspace from sweeps, or no longer.
+    pub async fn set_pinned(&self, workspace: Workspace, pinned: bool) -> Result<Workspace> {
+        let workspace = Workspace { pinned, ..workspace };
+        let mut db = self.store.write().await?;
+        if !db.update_workspace(&workspace, &[workspace.status]).await? {
+            return Err(Error::Busy { name: workspace.name });
+        }
+        db.commit().await?;
+        Ok(workspace)
+    }
+}

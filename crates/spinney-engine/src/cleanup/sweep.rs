@@ -1,0 +1,169 @@
+//! One sweep over repositories and their workspaces.
+
+use std::time::Duration;
+
+use spinney_core::{
+    Consent, Merge, ReasonCode, Remover, Repository, Sweep, Timestamp, Verdict, Workspace, WorkspaceStatus,
+};
+
+use spinney_git::Wanted;
+
+use super::{Kept, Report, What};
+use crate::context::Context;
+use crate::lookup::Among;
+use crate::notice::{Notice, Observer, Phase, Warning};
+use crate::trash::size_on_disk;
+use crate::{Engine, Result};
+
+/// Why a workspace would go.
+enum Cause {
+    Merged(String),
+    Stale(String),
+}
+
+impl Engine {
+    /// Sweeps repositories; the caller is the sweeper.
+    pub async fn sweep(
+        &self,
+        repositories: Vec<Repository>,
+        what: What,
+        dry_run: bool,
+        observer: Observer<'_>,
+    ) -> Result<Report> {
+        let mut report = Report::default();
+        for repository in repositories {
+            let name = repository.name.to_string();
+            if let Err(error) = self.sweep_repository(repository, what, dry_run, &mut report, observer).await {
+                report.failed.push((name, error.to_string()));
+            }
+        }
+        Ok(report)
+    }
+
+    async fn sweep_repository(
+        &self,
+        repository: Repository,
+        what: What,
+        dry_run: bool,
+        report: &mut Report,
+        observer: Observer<'_>,
+    ) -> Result<()> {
+        let context = self.known_repository(repository).await?;
+        if what.orphans {
+            let findings = self.reconcile(&context, dry_run).await?;
+            report.findings.extend(findings);
+        }
+        if what.merged || what.stale {
+            self.refresh_base(&context, observer).await?;
+        }
+        for workspace in self.workspaces(Some(&context.repository.id), Among::Live).await? {
+            let name = workspace.name.to_string();
+            observer(Notice::Phase(Phase::Sweeping { workspace: name.clone() }));
+            if let Err(error) = self.sweep_workspace(&context, workspace, what, dry_run, report, observer).await {
+                report.failed.push((name, error.to_string()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Fetches once, so that merges are judged against what the remote has now. A failure is told, and what is known is
+    /// used: it can only make the sweep keep more.
+    async fn refresh_base(&self, context: &Context, observer: Observer<'_>) -> Result<()> {
+        let Some(remote) = self.remote(context).await? else { return Ok(()) };
+        observer(Notice::Phase(Phase::Fetching { remote: remote.name.clone() }));
+        let credential = self.credential(&context.repository)?;
+        let live = self.workspaces(Some(&context.repository.id), Among::Live).await?;
+        let mut branches: Vec<_> = live.into_iter().filter_map(|workspace| workspace.base_branch).collect();
+        branches.sort();
+        branches.dedup();
+        // Nothing is pruned here: a tracking branch may be the last that leads to a commit.
+        let wanted = Wanted { default_branch: true, branches, pulls: Vec::new() };
+        let fetched = context.git.fetch(&remote.name, &wanted, Duration::ZERO, credential.as_ref()).await;
+        if let Err(error) = fetched {
+            let warning = Warning::FetchFailed { remote: remote.name, cause: error.to_string(), age: None };
+            observer(Notice::Warning(warning));
+        }
+        Ok(())
+    }
+
+    async fn sweep_workspace(
+        &self,
+        context: &Context,
+        workspace: Workspace,
+        what: What,
+        dry_run: bool,
+        report: &mut Report,
+        observer: Observer<'_>,
+    ) -> Result<()> {
+        if what.caches
+            && let Some(cleaned) = self.clean_caches(context, &workspace, dry_run).await?
+        {
+            report.caches.push(cleaned);
+        }
+        if !(what.merged || what.stale) || !is_sweepable(workspace.status) {
+            return Ok(());
+        }
+        let sweep = if what.merged { Sweep::Merged } else { Sweep::Stale };
+        let verdict = self.judge(context, &workspace, Remover::Sweep(sweep)).await?;
+        let Some(cause) = self.cause(context, &workspace, &verdict, what).await? else { return Ok(()) };
+        let verdict = match cause {
+            Cause::Merged(_) => verdict,
+            Cause::Stale(_) => self.judge(context, &workspace, Remover::Sweep(Sweep::Stale)).await?,
+        };
+        let blockers = self.blockers(&verdict);
+        if !blockers.is_empty() {
+            report.kept.push(Kept { workspace, reasons: blockers });
+            return Ok(());
+        }
+        let (Cause::Merged(why) | Cause::Stale(why)) = &cause;
+        if dry_run {
+            report.bytes += size_on_disk(&workspace.path).unwrap_or(0);
+            report.removed.push((workspace, why.clone()));
+            return Ok(());
+        }
+        let removed = self.remove_judged(context, &workspace, &verdict, observer).await?;
+        if matches!(cause, Cause::Stale(_)) && self.config.cleanup.prune_unmerged_branches {
+            self.prune_branch(context, &removed.workspace).await?;
+        }
+        report.removed.push((removed.workspace, why.clone()));
+        Ok(())
+    }
+
+    /// Why a workspace would go, if it would.
+    async fn cause(
+        &self,
+        context: &Context,
+        workspace: &Workspace,
+        verdict: &Verdict,
+        what: What,
+    ) -> Result<Option<Cause>> {
+        if what.merged
+            && let Merge::Merged(evidence) = &verdict.merge
+        {
+            return Ok(Some(Cause::Merged(evidence.detail.clone())));
+        }
+        if !what.stale || verdict.reasons.iter().any(|reason| reason.code == ReasonCode::Persistent) {
+            return Ok(None);
+        }
+        let (stale_after, max_age) = (self.config.cleanup.stale_after, self.config.cleanup.max_age);
+        if !max_age.0.is_zero() && workspace.created_at.elapsed() > max_age.0 {
+            return Ok(Some(Cause::Stale(format!("older than {max_age}"))));
+        }
+        let since = Timestamp::now().minus(stale_after.0);
+        if !stale_after.0.is_zero() && self.is_quiet_since(context, workspace, since).await? {
+            return Ok(Some(Cause::Stale(format!("nothing happened in it for {stale_after}"))));
+        }
+        Ok(None)
+    }
+
+    /// What stops a sweep. Adopted trees are let go where the configuration says so.
+    fn blockers(&self, verdict: &Verdict) -> Vec<spinney_core::Reason> {
+        let allowed = |code: ReasonCode| code == ReasonCode::Adopted && self.config.cleanup.adopted;
+        verdict.blockers(&Consent::None).filter(|reason| !allowed(reason.code)).cloned().collect()
+    }
+}
+
+/// What a sweep may take: a removal that failed before is tried again.
+fn is_sweepable(status: WorkspaceStatus) -> bool {
+    matches!(status, WorkspaceStatus::Active | WorkspaceStatus::Lost | WorkspaceStatus::Broken)
+}

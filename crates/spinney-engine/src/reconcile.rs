@@ -1,0 +1,307 @@
+//! Compares what the store says with what git and the disk say, and mends what can be mended without loss.
+//!
+//! The matrix is total: every combination that is not named below is kept and reported. Doing it twice changes nothing.
+//!
+//! | row | admin dir | directory | what happens |
+//! | --- | --- | --- | --- |
+//! | active | there | there | nothing |
+//! | active | any | gone, its root is there | `lost`; its branch is still in git |
+//! | active | any | root not there | reported: is its disk mounted? |
+//! | active | gone or damaged | there | `broken`, with the reason |
+//! | lost, broken | there | there | `active` again |
+//! | trashed | in the trash | in the trash | nothing |
+//! | trashed | gone, or not | gone, or not | reported; an archive or rescue ref is named |
+//! | none | ours by its marker | there | adopted under its old id |
+//! | none | in the trash, ours by its marker | in the trash | its row comes back, `trashed` |
+//! | none | somebody else's | any | reported |
+//! | none | none | in a tree root | reported |
+//! | any | `undo-…`, `purge-…` of a closed operation | the same | deleted: it was moved aside to be |
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use spinney_core::{Timestamp, Workspace, WorkspaceStatus};
+use spinney_git::Worktree;
+
+use crate::context::{Context, tree_root};
+use crate::lookup::Among;
+use crate::provider::marker::{Marker, Removal};
+use crate::provider::worktree::{self, Tree, open};
+use crate::{Engine, Error, Result, disk, home};
+
+/// One thing that was not as it should be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    pub what: String,
+    /// What was done about it; none when it was only seen.
+    pub done: Option<String>,
+}
+
+/// Collects findings; with a dry run nothing is done about them.
+struct Findings {
+    list: Vec<Finding>,
+    dry_run: bool,
+}
+
+impl Findings {
+    fn seen(&mut self, what: String) {
+        self.list.push(Finding { what, done: None });
+    }
+
+    fn done(&mut self, what: String, done: &str) {
+        let done = if self.dry_run { format!("would be {done}") } else { done.to_owned() };
+        self.list.push(Finding { what, done: Some(done) });
+    }
+}
+
+impl Engine {
+    /// Reconciles one repository of this node.
+    pub async fn reconcile(&self, context: &Context, dry_run: bool) -> Result<Vec<Finding>> {
+        let mut findings = Findings { list: Vec::new(), dry_run };
+        let rows = self.workspaces(Some(&context.repository.id), Among::All).await?;
+        for row in &rows {
+            self.reconcile_row(context, row, &mut findings).await?;
+        }
+        self.reconcile_worktrees(context, &mut findings).await?;
+        self.reconcile_trash(context, &mut findings).await?;
+        self.reconcile_directories(&rows, &mut findings)?;
+        self.sweep_leftovers(context, &mut findings).await?;
+        Ok(findings.list)
+    }
+
+    async fn reconcile_row(&self, context: &Context, row: &Workspace, findings: &mut Findings) -> Result<()> {
+        let name = &row.name;
+        match row.status {
+            WorkspaceStatus::Active | WorkspaceStatus::Lost | WorkspaceStatus::Broken => {
+                self.reconcile_live(context, row, findings).await
+            }
+            WorkspaceStatus::Trashed => {
+                let tree = worktree::trash_place(&self.home, &row.path, row.id.as_str());
+                let admin_dir = worktree::trashed_admin_dir(context, &row.id);
+                for missing in [tree, admin_dir].iter().filter(|place| !place.exists()) {
+                    let rest = self.what_is_left(context, row).await?;
+                    findings.seen(format!("{name} is in the trash, but `{}` is gone; {rest}", missing.display()));
+                }
+                Ok(())
+            }
+            WorkspaceStatus::Creating | WorkspaceStatus::Removing => {
+                if self.store.read().await?.open_operation_of(&row.id).await?.is_none() {
+                    findings.seen(format!("{name} is {}, but nobody does it", row.status));
+                }
+                Ok(())
+            }
+            WorkspaceStatus::Warm | WorkspaceStatus::Purged => Ok(()),
+        }
+    }
+
+    async fn reconcile_live(&self, context: &Context, row: &Workspace, findings: &mut Findings) -> Result<()> {
+        let name = &row.name;
+        let (status, reason) = match open(context, &row.path) {
+            Tree::Whole(_) => (WorkspaceStatus::Active, None),
+            Tree::Missing => (WorkspaceStatus::Lost, None),
+            Tree::RootMissing => {
+                findings
+                    .seen(format!("{name}: `{}` is not there: is its disk mounted?", tree_root(&row.path).display()));
+                return Ok(());
+            }
+            Tree::Damaged(error) => (WorkspaceStatus::Broken, Some(error.to_string())),
+        };
+        if status == row.status {
+            return Ok(());
+        }
+        // A removal or set-up that failed stays broken until it is tried again; only a damaged tree can be whole again.
+        let what = match (&reason, status) {
+            (Some(reason), _) => format!("{name}: {reason}"),
+            (None, WorkspaceStatus::Lost) => {
+                format!("{name}: its directory is gone, its branch `{}` is in git", row.branch)
+            }
+            (None, _) => format!("{name} is whole again"),
+        };
+        findings.done(what, &format!("marked {status}"));
+        if !findings.dry_run {
+            let marked = Workspace { status, error: reason, ..row.clone() };
+            let mut db = self.store.write().await?;
+            db.update_workspace(&marked, &[row.status]).await?;
+            db.commit().await?;
+        }
+        Ok(())
+    }
+
+    /// Where else the work of a damaged trash entry is.
+    async fn what_is_left(&self, context: &Context, row: &Workspace) -> Result<String> {
+        let rescue = worktree::rescue_ref(&row.id);
+        Ok(match (self.archive_of(row), context.git.load_ref(&rescue).await?) {
+            (Some(archive), _) => format!("`{}` still has it", archive.display()),
+            (None, Some(_)) => format!("its commits are in `{rescue}`"),
+            (None, None) => format!("its branch `{}` is all that may be left", row.branch),
+        })
+    }
+
+    /// Worktrees that git knows and the store does not.
+    async fn reconcile_worktrees(&self, context: &Context, findings: &mut Findings) -> Result<()> {
+        for entry in context.git.load_worktrees().await?.into_iter().filter(|entry| !entry.is_main && !entry.bare) {
+            if self.store.read().await?.workspace_at(self.home.node(), &entry.path).await?.is_some() {
+                continue;
+            }
+            let shown = entry.path.display();
+            let Ok(tree) = Worktree::open(&context.git, &entry.path) else {
+                findings.seen(format!("worktree `{shown}` is registered in git, but not there or damaged"));
+                continue;
+            };
+            if Marker::load(tree.admin_dir()).is_none() {
+                findings.seen(format!("worktree `{shown}` was made by somebody else; `spinney adopt` takes it in"));
+                continue;
+            }
+            findings.done(format!("worktree `{shown}` is ours, but the store does not know it"), "adopted");
+            if !findings.dry_run
+                && let Err(error) = self.adopt_marked(context, &tree).await
+            {
+                findings.seen(format!("worktree `{shown}` can't be adopted: {error}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a worktree that carries our marker its row back.
+    async fn adopt_marked(&self, context: &Context, tree: &Worktree) -> Result<()> {
+        let Some(marker) = Marker::load(tree.admin_dir()) else { return Ok(()) };
+        let branch = tree.load_head().await?.branch().cloned().unwrap_or(marker.branch.clone());
+        let row = self.row_of(context, &marker, branch, tree.path().to_owned(), WorkspaceStatus::Active);
+        self.insert_row(&row, &[marker.work]).await
+    }
+
+    /// Trash that the store does not know: a lost or older database.
+    async fn reconcile_trash(&self, context: &Context, findings: &mut Findings) -> Result<()> {
+        for admin_dir in directories(&context.git.state_dir())? {
+            let (Some(marker), Some(removal)) = (Marker::load(&admin_dir), Removal::load(&admin_dir)) else { continue };
+            let tree = worktree::trash_place(&self.home, &marker.path, marker.id.as_str());
+            let known = self.store.read().await?.workspace(&marker.id).await?;
+            if known.is_some() || admin_dir.file_name() != Some(marker.id.as_str().as_ref()) {
+                continue;
+            }
+            if !tree.exists() {
+                let rescue = worktree::rescue_ref(&marker.id);
+                findings.seen(format!("`{}` is left of a removed workspace; see `{rescue}`", admin_dir.display()));
+                continue;
+            }
+            findings.done(format!("`{}` is in the trash, but the store does not know it", tree.display()), "taken in");
+            if !findings.dry_run {
+                let branch = removal.branch.clone().unwrap_or_else(|| marker.branch.clone());
+                let path = marker.path.clone();
+                let row = self.row_of(context, &marker, branch, path, WorkspaceStatus::Trashed);
+                self.insert_row(&Workspace { removed_at: Some(Timestamp::now()), ..row }, &[]).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Directories in our tree roots that nobody knows: kept and reported.
+    fn reconcile_directories(&self, rows: &[Workspace], findings: &mut Findings) -> Result<()> {
+        let mut roots: Vec<&Path> = rows.iter().map(|row| tree_root(&row.path)).collect();
+        roots.sort();
+        roots.dedup();
+        for root in roots.into_iter().filter(|root| root.starts_with(self.home.root().join("trees"))) {
+            for directory in directories(root)? {
+                let known = rows.iter().any(|row| row.path == directory);
+                let hidden = directory.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+                if !known && !hidden && !directory.join(".git").exists() {
+                    findings.seen(format!("`{}` belongs to no workspace; it is kept", directory.display()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What an undo or a purge had moved aside to delete, and died over.
+    async fn sweep_leftovers(&self, context: &Context, findings: &mut Findings) -> Result<()> {
+        let open = self.store.read().await?.open_operations(self.home.node()).await?;
+        let places = [self.home.root().join("trash"), context.git.state_dir()];
+        for directory in places.iter().map(|place| directories(place)).collect::<Result<Vec<_>>>()?.concat() {
+            let name = directory.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            let operation = name.strip_prefix("undo-").or_else(|| name.strip_prefix("purge-"));
+            let Some(operation) = operation.filter(|id| id.parse::<spinney_core::OperationId>().is_ok()) else {
+                continue;
+            };
+            if open.iter().any(|known| known.id.as_str() == operation) {
+                continue;
+            }
+            findings.done(format!("`{}` was left to be deleted", directory.display()), "deleted");
+            if !findings.dry_run {
+                disk::delete_moved_aside(&directory).map_err(Error::files(&directory, "deleted"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn row_of(
+        &self,
+        context: &Context,
+        marker: &Marker,
+        branch: spinney_core::BranchName,
+        path: PathBuf,
+        status: WorkspaceStatus,
+    ) -> Workspace {
+        let now = Timestamp::now();
+        Workspace {
+            id: marker.id.clone(),
+            account: self.account.clone(),
+            node: self.home.node().clone(),
+            repository_id: context.repository.id.clone(),
+            repository: context.repository.name.clone(),
+            work: marker.work.clone(),
+            name: marker.work.workspace_name(),
+            title: None,
+            provider: spinney_core::Provider::Worktree,
+            populate: spinney_core::Populate::Checkout,
+            path,
+            branch,
+            base_branch: marker.base_branch.clone(),
+            base_commit: marker.base_commit.clone(),
+            status,
+            error: None,
+            pushed: false,
+            pull_request: None,
+            platform: spinney_core::Platform::Cli,
+            pinned: false,
+            adopted_from: None,
+            metadata: spinney_core::workspace::Metadata::default(),
+            created_at: now,
+            last_activity_at: now,
+            removed_at: None,
+        }
+    }
+
+    async fn insert_row(&self, row: &Workspace, works: &[spinney_core::Work]) -> Result<()> {
+        let mut db = self.store.write().await?;
+        db.ensure_node(self.home.node(), "").await?;
+        if !db.insert_workspace(row).await? {
+            return Err(Error::Busy { name: row.name.clone() });
+        }
+        for work in works {
+            db.insert_work(&row.repository_id, work, &row.id).await?;
+        }
+        db.commit().await?;
+        if row.status == WorkspaceStatus::Active {
+            let _ = home::make_tree_root(tree_root(&row.path));
+            let _ = crate::links::make(&self.home, row);
+        }
+        Ok(())
+    }
+}
+
+/// The directories in a directory; none where it is not there.
+fn directories(place: &Path) -> Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(place) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Error::files(place, "read")(error)),
+    };
+    let mut found: Vec<PathBuf> = entries
+        .flatten()
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .map(|entry| entry.path())
+        .collect();
+    found.sort();
+    Ok(found)
+}

@@ -1,0 +1,156 @@
+//! `spinney cleanup`: sweeps, within the verdict.
+
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+use spinney_core::Reason;
+use spinney_engine::{Report, What, plural, size};
+
+use crate::app::App;
+use crate::background;
+use crate::document;
+use crate::error::{CliError, Result};
+use crate::ui::style;
+
+/// Move to the trash what is merged or stale, and mend what is out of step; says what stays and why
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  spinney cleanup --dry-run\n  spinney cleanup merged\n  spinney cleanup caches\n\n\
+    In a repository: that one; elsewhere, or with --everywhere: all."
+)]
+pub struct CleanupArgs {
+    /// What to sweep
+    #[arg(value_enum, default_value_t = Kind::All)]
+    what: Kind,
+    /// Only tell what would happen
+    #[arg(long)]
+    dry_run: bool,
+    /// All repositories, wherever this is run
+    #[arg(long)]
+    everywhere: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// Workspaces whose branch is provably merged
+    Merged,
+    /// Workspaces in which nothing happened for `cleanup.stale_after`
+    Stale,
+    /// What store, git and disk disagree about
+    Orphans,
+    /// Regenerable ignored directories (`cleanup.caches`) of idle workspaces
+    Caches,
+    /// Merged, stale and orphans
+    All,
+}
+
+pub async fn run(app: &App, args: CleanupArgs) -> Result<u8> {
+    let engine = app.engine().await?;
+    let Some(sweeper) = engine.become_sweeper()? else { return Err(CliError::held("another sweep is under way")) };
+    let here = if args.everywhere { None } else { app.context_if_any(&engine).await? };
+    let repositories = match here {
+        Some(context) => vec![context.repository],
+        None => engine.repositories().await?,
+    };
+    let what = match args.what {
+        Kind::Merged => What::MERGED,
+        Kind::Stale => What::STALE,
+        Kind::Orphans => What::ORPHANS,
+        Kind::Caches => What::CACHES,
+        Kind::All => What::ALL,
+    };
+    let report = engine.sweep(repositories, what, args.dry_run, &app.observer()).await?;
+    app.ui.progress.clear();
+    if !args.dry_run {
+        drop(sweeper);
+        background::purge_what_is_due(app, &engine).await?;
+    }
+    if app.ui.json {
+        let removed: Vec<_> = report
+            .removed
+            .iter()
+            .map(|(workspace, why)| with(document::workspace(&engine, workspace), "why", json!(why)))
+            .collect();
+        let kept: Vec<_> = report
+            .kept
+            .iter()
+            .map(|kept| json!({ "workspace": document::workspace(&engine, &kept.workspace), "reasons": kept.reasons }))
+            .collect();
+        let failed: Vec<_> =
+            report.failed.iter().map(|(name, error)| json!({ "name": name, "error": error })).collect();
+        let caches: Vec<_> = report
+            .caches
+            .iter()
+            .map(|cleaned| {
+                json!({ "workspace": cleaned.workspace.name, "directories": cleaned.directories, "bytes": cleaned.bytes })
+            })
+            .collect();
+        app.ui.print_json(&json!({
+            "dry_run": args.dry_run, "removed": removed, "kept": kept, "failed": failed,
+            "findings": report.findings, "caches": caches,
+        }));
+    } else {
+        tell(app, &report, args.dry_run, &engine.config().cleanup.trash_for.to_string());
+    }
+    Ok(u8::from(!report.failed.is_empty()))
+}
+
+fn with(mut document: Value, key: &str, value: Value) -> Value {
+    document[key] = value;
+    document
+}
+
+fn tell(app: &App, report: &Report, dry_run: bool, trash_for: &str) {
+    let verb = |done: &str, would: &str| if dry_run { format!("would {would}") } else { done.to_owned() };
+    for (workspace, why) in &report.removed {
+        let name = style::paint(style::NAME, &workspace.name);
+        app.ui.print(format!("{} {name}: {why}", verb("removed", "remove")));
+    }
+    for kept in &report.kept {
+        let reasons: Vec<String> = kept.reasons.iter().map(reason_text).collect();
+        app.ui.print(format!(
+            "{} {}: {}",
+            verb("kept", "keep"),
+            style::paint(style::NAME, &kept.workspace.name),
+            reasons.join(", ")
+        ));
+    }
+    for finding in &report.findings {
+        let done = finding.done.as_ref().map(|done| format!(": {done}")).unwrap_or_default();
+        app.ui.print(format!("{}{done}", finding.what));
+    }
+    for cleaned in &report.caches {
+        let directories: Vec<_> = cleaned.directories.iter().map(|path| path.display().to_string()).collect();
+        let name = style::paint(style::NAME, &cleaned.workspace.name);
+        app.ui.print(format!(
+            "{} {} of {name}: {}",
+            verb("freed", "free"),
+            size(cleaned.bytes),
+            directories.join(", ")
+        ));
+    }
+    for (name, error) in &report.failed {
+        app.ui.warn(format!("{name}: {error}"));
+    }
+    let total: u64 = report.caches.iter().map(|cleaned| cleaned.bytes).sum();
+    if total > 0 {
+        app.ui.say(format!("{} {} of caches", verb("freed", "free"), size(total)));
+    }
+    if !report.removed.is_empty() {
+        let freed = if dry_run { format!(", {} in all", size(report.bytes)) } else { String::new() };
+        app.ui.say(format!(
+            "{} {}{freed}; restorable for {trash_for}",
+            verb("moved to the trash:", "move to the trash:"),
+            plural(report.removed.len(), "workspace")
+        ));
+    } else if report.kept.is_empty()
+        && report.findings.is_empty()
+        && report.caches.is_empty()
+        && report.failed.is_empty()
+    {
+        app.ui.say("nothing to do");
+    }
+}
+
+fn reason_text(reason: &Reason) -> String {
+    format!("{} {}", reason.detail, reason.code)
+}

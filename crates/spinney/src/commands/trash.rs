@@ -1,0 +1,167 @@
+//! `spinney trash`: what was removed, and emptying it.
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+use spinney_core::Workspace;
+use spinney_engine::{Among, Engine, Purged, size};
+
+use crate::app::App;
+use crate::completion::trashed_names;
+use crate::document;
+use crate::error::{CliError, Result};
+use crate::ui::table::{Cell, Table};
+use crate::ui::{style, words};
+
+/// Look at the trash, or empty it
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  spinney trash ls --size\n  spinney trash purge issue-42\n  spinney trash purge --all"
+)]
+pub struct TrashArgs {
+    #[command(subcommand)]
+    command: TrashCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum TrashCommand {
+    /// List what is in the trash, and until when
+    #[command(after_help = "Example: spinney trash ls --size")]
+    Ls {
+        /// Tell what each takes on disk
+        #[arg(long)]
+        size: bool,
+    },
+    /// Free the disk: what only a tree held goes into an archive first, which `restore` still brings back
+    #[command(after_help = "Without names: what is due by `cleanup.trash_for` and `cleanup.trash_quota`.\n\n\
+        Examples:\n  spinney trash purge\n  spinney trash purge issue-42\n  spinney trash purge --all")]
+    Purge {
+        /// Names, ids, beginnings of ids, or branches
+        #[arg(add = trashed_names())]
+        names: Vec<String>,
+        /// All that is in the trash
+        #[arg(long, conflicts_with = "names")]
+        all: bool,
+        /// Give way to everything else that runs
+        #[arg(long, hide = true)]
+        background: bool,
+    },
+}
+
+pub async fn run(app: &App, args: TrashArgs) -> Result<u8> {
+    match args.command {
+        TrashCommand::Ls { size } => ls(app, size).await,
+        TrashCommand::Purge { names, all, background } => purge(app, &names, all, background).await,
+    }
+}
+
+async fn ls(app: &App, sizes: bool) -> Result<u8> {
+    let engine = app.engine().await?;
+    let trash = engine.trash(sizes).await?;
+    if app.ui.json {
+        let list: Vec<_> = trash
+            .iter()
+            .map(|trashed| {
+                let mut document = document::workspace(&engine, &trashed.workspace);
+                document["until"] = json!(trashed.until);
+                document["bytes"] = json!(trashed.bytes);
+                document
+            })
+            .collect();
+        app.ui.print_json(&json!({ "trash": list }));
+        return Ok(0);
+    }
+    if trash.is_empty() {
+        app.ui.say("the trash is empty");
+        return Ok(0);
+    }
+    let mut columns = vec!["NAME", "ID", "BRANCH", "REPOSITORY", "UNTIL"];
+    if sizes {
+        columns.push("SIZE");
+    }
+    let mut table = Table::with_header(&columns);
+    for trashed in &trash {
+        let workspace = &trashed.workspace;
+        let mut cells = vec![
+            Cell::styled(workspace.name.as_str(), style::NAME),
+            Cell::from(workspace.id.as_str()),
+            Cell::from(workspace.branch.as_str()),
+            Cell::from(workspace.repository.to_string()),
+            Cell::from(words::date(trashed.until)),
+        ];
+        if sizes {
+            cells.push(Cell::from(trashed.bytes.map_or("?".to_owned(), size)));
+        }
+        table.row(cells);
+    }
+    app.ui.print(table.render());
+    app.ui.say("bring one back: spinney restore NAME");
+    Ok(0)
+}
+
+async fn purge(app: &App, names: &[String], all: bool, background: bool) -> Result<u8> {
+    if background {
+        // Whatever else runs goes first.
+        let _ = rustix::process::nice(19);
+    }
+    let engine = app.engine().await?;
+    let Some(_sweeper) = engine.become_sweeper()? else {
+        return if background { Ok(0) } else { Err(CliError::held("another sweep is under way")) };
+    };
+    let due: Vec<Workspace> = if all {
+        engine.trash(false).await?.into_iter().map(|trashed| trashed.workspace).collect()
+    } else if names.is_empty() {
+        engine.expired().await?
+    } else {
+        let mut named = Vec::new();
+        for name in names {
+            named.push(app.workspace(&engine, name, Among::Trashed).await?.1);
+        }
+        named
+    };
+    let mut purged = Vec::new();
+    let mut failed: Vec<(String, CliError)> = Vec::new();
+    for workspace in due {
+        app.ui.progress.set(format!("purging {}", workspace.name));
+        match purge_one(app, &engine, &workspace).await {
+            Ok(done) => purged.push(done),
+            Err(error) => failed.push((workspace.name.to_string(), error)),
+        }
+    }
+    app.ui.progress.clear();
+    tell(app, &engine, &purged, &failed);
+    Ok(failed.iter().map(|(_, error)| error.exit_status()).max().unwrap_or(0))
+}
+
+async fn purge_one(app: &App, engine: &Engine, workspace: &Workspace) -> Result<Purged> {
+    let context = engine.context_of(workspace).await?;
+    Ok(engine.purge(&context, workspace, &app.observer()).await?)
+}
+
+fn tell(app: &App, engine: &Engine, purged: &[Purged], failed: &[(String, CliError)]) {
+    if app.ui.json {
+        let done: Vec<_> = purged
+            .iter()
+            .map(|purged| {
+                let mut document = document::workspace(engine, &purged.workspace);
+                document["archive"] = json!(purged.archive);
+                document["freed"] = json!(purged.freed);
+                document
+            })
+            .collect();
+        let failed: Vec<_> =
+            failed.iter().map(|(name, error)| json!({ "name": name, "error": error.to_json() })).collect();
+        app.ui.print_json(&json!({ "purged": done, "failed": failed }));
+        return;
+    }
+    for Purged { workspace, archive, freed } in purged {
+        let how = match archive {
+            Some(place) => format!("what only it held is in {}", place.display()),
+            None => "it held nothing of its own".to_owned(),
+        };
+        app.ui.say(format!("{}: {} freed; {how}", style::paint(style::NAME, &workspace.name), size(*freed)));
+    }
+    if purged.is_empty() && failed.is_empty() {
+        app.ui.say("nothing is due");
+    }
+    failed.iter().for_each(|(_, error)| error.print(false));
+}
