@@ -97,6 +97,10 @@ impl Engine {
 
     async fn reconcile_live(&self, context: &Context, row: &Workspace, findings: &mut Findings) -> Result<()> {
         let name = &row.name;
+        if self.store.read().await?.open_operation_of(&row.id).await?.is_some() {
+            findings.seen(format!("{name}: an operation on it is still to be finished"));
+            return Ok(());
+        }
         let (status, reason) = match open(context, &row.path) {
             Tree::Whole(_) => (WorkspaceStatus::Active, None),
             Tree::Missing => (WorkspaceStatus::Lost, None),

@@ -24,6 +24,9 @@ use crate::{Engine, Error, Result, events, fail, links};
 const PINNING: &str = "pinning";
 const MOVING: &str = "moving";
 
+/// What a row is while its removal is under way; `broken` after a step of it failed.
+const REMOVING: [WorkspaceStatus; 2] = [WorkspaceStatus::Removing, WorkspaceStatus::Broken];
+
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct RemoveData {
     removal: Removal,
@@ -110,7 +113,7 @@ impl Engine {
                 return Err(error);
             }
             Err(error) => {
-                self.break_off(&running.operation, removing, &error.to_string()).await?;
+                self.break_off(removing, &error.to_string()).await?;
                 return Err(error);
             }
         }
@@ -173,7 +176,7 @@ impl Engine {
         workspace.removed_at = Some(Timestamp::now());
         workspace.error = None;
         let mut db = self.store.write().await?;
-        db.update_workspace(&workspace, &[WorkspaceStatus::Removing]).await?;
+        db.update_workspace(&workspace, &REMOVING).await?;
         db.delete_works(&workspace.id).await?;
         db.delete_ports(&workspace.id).await?;
         db.unbind_conversations(&workspace.id).await?;
@@ -220,17 +223,17 @@ impl Engine {
     ) -> Result<()> {
         let back = Workspace { status, ..workspace };
         let mut db = self.store.write().await?;
-        db.update_workspace(&back, &[WorkspaceStatus::Removing]).await?;
+        db.update_workspace(&back, &REMOVING).await?;
         journal::close(&mut db, operation, OperationStatus::Undone, Some(cause)).await?;
         Ok(db.commit().await?)
     }
 
-    /// A removal that failed half way stays open and is tried again; the row says why a person may have to look.
-    async fn break_off(&self, operation: &Operation, workspace: Workspace, cause: &str) -> Result<()> {
-        let stuck = Workspace { error: Some(cause.to_owned()), ..workspace };
+    /// A removal that failed half way leaves the workspace `broken` with its reason. Its operation stays open, so that
+    /// every next command tries again.
+    async fn break_off(&self, workspace: Workspace, cause: &str) -> Result<()> {
+        let broken = Workspace { status: WorkspaceStatus::Broken, error: Some(cause.to_owned()), ..workspace };
         let mut db = self.store.write().await?;
-        db.update_workspace(&stuck, &[WorkspaceStatus::Removing]).await?;
-        db.record_step(&operation.id, MOVING, &operation.data).await?;
+        db.update_workspace(&broken, &REMOVING).await?;
         Ok(db.commit().await?)
     }
 
