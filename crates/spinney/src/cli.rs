@@ -59,7 +59,7 @@ pub enum Color {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    New(commands::new::NewArgs),
+    New(Box<commands::new::NewArgs>),
     Ls(commands::ls::LsArgs),
     Show(commands::show::ShowArgs),
     Path(commands::path::PathArgs),

@@ -334,7 +334,7 @@ mod tests {
         let whole = fs::read(&place).unwrap();
         fs::write(&place, &whole[..whole.len() / 2]).unwrap();
         assert!(verify(&place).is_err());
-        let mut changed = whole.clone();
+        let mut changed = whole;
         let middle = changed.len() / 2;
         changed[middle] ^= 0xff;
         fs::write(&place, changed).unwrap();

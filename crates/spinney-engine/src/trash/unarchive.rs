@@ -6,7 +6,7 @@
 //! 4. Tree and admin dir get their names in the trash.
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use spinney_core::Workspace;
 use spinney_git::Worktree;
@@ -24,7 +24,7 @@ impl Engine {
     }
 
     /// Rebuilds a purged workspace in the trash. Can be done again after a death half way.
-    pub(crate) async fn unarchive(&self, context: &Context, workspace: &Workspace, place: &PathBuf) -> Result<()> {
+    pub(crate) async fn unarchive(&self, context: &Context, workspace: &Workspace, place: &Path) -> Result<()> {
         let tree = worktree::trash_place(&self.home, &workspace.path, workspace.id.as_str());
         let admin_dir = worktree::trashed_admin_dir(context, &workspace.id);
         let tree_aside = tree.with_extension("partial");

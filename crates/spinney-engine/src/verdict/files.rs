@@ -45,10 +45,11 @@ pub(super) async fn judge_files(
     let mut precious = Vec::new();
     for path in paths(status.ignored) {
         let whole = workspace.path.join(&path);
-        if whole.is_dir() && !whole.is_symlink() {
-            if let Err(error) = find_repositories(&workspace.path, &path, &mut nested) {
-                findings.unverifiable(&format!("what lies in `{}`", path.display()), error);
-            }
+        if whole.is_dir()
+            && !whole.is_symlink()
+            && let Err(error) = find_repositories(&workspace.path, &path, &mut nested)
+        {
+            findings.unverifiable(&format!("what lies in `{}`", path.display()), error);
         }
         let carried_over = || is_same_as_in_main_checkout(context, &workspace.path, &path);
         if path != Path::new(STATE_FILE) && !is_cache(&path) && !carried_over() {

@@ -31,7 +31,7 @@ pub struct CompletionsArgs {
     shell: Shell,
 }
 
-pub fn run(app: &App, args: CompletionsArgs) -> Result<u8> {
+pub fn run(app: &App, args: &CompletionsArgs) -> Result<u8> {
     print_script(app, args.shell, completion::script(args.shell)?.trim_end());
     Ok(0)
 }

@@ -118,7 +118,7 @@ impl<'a> Story<'a> {
         Ok(self.engine.repository(None, &self.checkout).await?)
     }
 
-    async fn new(&self, work: Work) -> Result<Workspace> {
+    async fn ask(&self, work: Work) -> Result<Workspace> {
         let started = Instant::now();
         let context = self.context().await?;
         let (_, resolution) = self.engine.resolve(context, &Request::new(work), &self.app.observer()).await?;
@@ -136,11 +136,11 @@ impl<'a> Story<'a> {
         let thread = Work::thread("C123:17.5").map_err(failed)?;
         self.typed("spinney new --issue 42 & spinney new --issue 43 & spinney new --task \"Add dark mode\" & …");
         let (a, b, c, d, e) = tokio::join!(
-            self.new(Work::issue(42)),
-            self.new(Work::issue(43)),
-            self.new(dark_mode),
-            self.new(thread),
-            self.new(Work::issue(7)),
+            self.ask(Work::issue(42)),
+            self.ask(Work::issue(43)),
+            self.ask(dark_mode),
+            self.ask(thread),
+            self.ask(Work::issue(7)),
         );
         for workspace in [a?, b?, c?, d?, e?] {
             if !workspace.path.join(".env").is_file() {
@@ -154,7 +154,7 @@ impl<'a> Story<'a> {
     async fn asked_again(&self) -> Result<()> {
         self.chapter("The same work gets the same workspace, whoever asks, however often.");
         self.typed("spinney new --issue 42");
-        self.new(Work::issue(42)).await?;
+        self.ask(Work::issue(42)).await?;
         Ok(())
     }
 
@@ -205,7 +205,7 @@ impl<'a> Story<'a> {
         }
         self.squash_on_remote(&workspace).await?;
         self.typed("spinney new --issue 71      # the sixth, where five are allowed");
-        self.new(Work::issue(71)).await?;
+        self.ask(Work::issue(71)).await?;
         let gone = self.find("task-add-dark-mode", Among::Trashed).await?;
         self.say(format!("{} can still be restored from the trash.", gone.name));
         Ok(())

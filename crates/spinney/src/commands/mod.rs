@@ -30,7 +30,7 @@ use crate::error::Result;
 /// Runs a command; gives its exit status.
 pub async fn run(app: &App, command: Command) -> Result<u8> {
     match command {
-        Command::New(args) => new::run(app, args).await,
+        Command::New(args) => new::run(app, *args).await,
         Command::Ls(args) => ls::run(app, args).await,
         Command::Show(args) => show::run(app, args).await,
         Command::Path(args) => path::run(app, args).await,
@@ -50,8 +50,8 @@ pub async fn run(app: &App, command: Command) -> Result<u8> {
         Command::Trust(args) => trust::run(app, args).await,
         Command::Config(args) => config::run(app, args).await,
         Command::Doctor(args) => doctor::run(app, args).await,
-        Command::Completions(args) => completions::run(app, args),
-        Command::ShellInit(args) => shell_init::run(app, args),
+        Command::Completions(args) => completions::run(app, &args),
+        Command::ShellInit(args) => shell_init::run(app, &args),
         Command::Demo(args) => demo::run(app, args).await,
     }
 }

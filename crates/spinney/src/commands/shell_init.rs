@@ -51,7 +51,7 @@ const FISH: &str = r#"function spinney
   end
 end"#;
 
-pub fn run(app: &App, args: ShellInitArgs) -> Result<u8> {
+pub fn run(app: &App, args: &ShellInitArgs) -> Result<u8> {
     let function = match args.shell {
         Shell::Bash | Shell::Zsh => POSIX,
         Shell::Fish => FISH,
