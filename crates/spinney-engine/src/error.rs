@@ -249,7 +249,9 @@ impl Error {
             Self::RepositoryNameTaken { .. } => hint("give it another with `--name OWNER/NAME`"),
             Self::RepositoryInUse { name, .. } => vec![format!("`spinney ls --repo {name}` shows them")],
             Self::RepositoryHasTrash { name, .. } => {
-                vec![format!("`spinney ls --all --repo {name}` shows them, `spinney restore` brings them back")]
+                vec![format!(
+                    "`spinney ls --all --repo {name}` shows them; `spinney restore` brings one back, `spinney trash purge` lets it go"
+                )]
             }
             Self::EmptyRepository { .. } => hint("commit something first: `git commit --allow-empty -m start`"),
             Self::UnknownRemote { .. } | Self::AmbiguousRemote { .. } => {

@@ -75,7 +75,12 @@ impl Engine {
         if settings.fetch == Fetch::Never {
             return Ok(Some(Remote { name, known: before }));
         }
-        let max_age = if settings.fetch == Fetch::Require { Duration::ZERO } else { settings.fetch_max_age.0 };
+        let mut max_age = if settings.fetch == Fetch::Require { Duration::ZERO } else { settings.fetch_max_age.0 };
+        if let Some(known) = &before
+            && lacks_named(context, request, known).await?
+        {
+            max_age = Duration::ZERO;
+        }
         if before.as_ref().is_none_or(|known| known.at.elapsed() > max_age) {
             observer(Notice::Phase(Phase::Fetching { remote: name.clone() }));
         }
@@ -139,6 +144,20 @@ fn wanted(context: &Context, request: &Request) -> Wanted {
         _ => branches.push(request.branch.clone().unwrap_or_else(|| request.work.default_branch())),
     }
     Wanted { default_branch: base.is_none(), branches, pulls }
+}
+
+/// Whether somebody named a ref or commit that the remote did not have when it was asked last. It may have come since,
+/// so an answer from memory will not do; a name that the work itself makes is new more often than not.
+async fn lacks_named(context: &Context, request: &Request, known: &Known) -> Result<bool> {
+    let generated = request.work.default_branch();
+    let is_generated = |name: &String| request.branch.is_none() && *name == generated.local_ref();
+    if known.missing.iter().any(|name| !is_generated(name)) {
+        return Ok(true);
+    }
+    match &request.sha {
+        Some(sha) => Ok(context.git.load_commit(sha.as_str()).await?.is_none()),
+        None => Ok(false),
+    }
 }
 
 /// The pull request's own branch, when it is a branch of this repository.

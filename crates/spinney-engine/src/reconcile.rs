@@ -13,6 +13,7 @@
 //! | trashed | gone, or not | gone, or not | reported; an archive or rescue ref is named |
 //! | none | ours by its marker | there | adopted under its old id |
 //! | none | in the trash, ours by its marker | in the trash | its row comes back, `trashed` |
+//! | none | in an archive, ours by its marker | – | its row comes back, `purged` |
 //! | none | somebody else's | any | reported |
 //! | none | none | in a tree root | reported |
 //! | any | `undo-…`, `purge-…` of a closed operation | the same | deleted: it was moved aside to be |
@@ -65,8 +66,9 @@ impl Engine {
         }
         self.reconcile_worktrees(context, &mut findings).await?;
         self.reconcile_trash(context, &mut findings).await?;
+        self.reconcile_archives(context, &mut findings).await?;
         self.reconcile_directories(&rows, &mut findings)?;
-        self.sweep_leftovers(context, &mut findings).await?;
+        self.sweep_leftovers(context, &rows, &mut findings).await?;
         Ok(findings.list)
     }
 
@@ -200,12 +202,35 @@ impl Engine {
         Ok(())
     }
 
+    /// Archives that the store does not know: a lost or older database.
+    async fn reconcile_archives(&self, context: &Context, findings: &mut Findings) -> Result<()> {
+        for place in self.archives()? {
+            let id = place.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".tar.zst"));
+            let Some(Ok(id)) = id.map(str::parse::<spinney_core::WorkspaceId>) else { continue };
+            if self.store.read().await?.workspace(&id).await?.is_some() {
+                continue;
+            }
+            let shown = place.display();
+            let Some(marker) = crate::trash::load_marker(&place) else {
+                findings.seen(format!("`{shown}` can't be read; it is kept"));
+                continue;
+            };
+            if marker.repository != context.repository.name {
+                continue;
+            }
+            findings.done(format!("`{shown}` is the archive of a workspace that the store does not know"), "taken in");
+            if !findings.dry_run {
+                let (branch, path) = (marker.branch.clone(), marker.path.clone());
+                let row = self.row_of(context, &marker, branch, path, WorkspaceStatus::Purged);
+                self.insert_row(&Workspace { removed_at: Some(Timestamp::now()), ..row }, &[]).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// Directories in our tree roots that nobody knows: kept and reported.
     fn reconcile_directories(&self, rows: &[Workspace], findings: &mut Findings) -> Result<()> {
-        let mut roots: Vec<&Path> = rows.iter().map(|row| tree_root(&row.path)).collect();
-        roots.sort();
-        roots.dedup();
-        for root in roots.into_iter().filter(|root| root.starts_with(self.home.root().join("trees"))) {
+        for root in tree_roots(rows).into_iter().filter(|root| root.starts_with(self.home.root().join("trees"))) {
             for directory in directories(root)? {
                 let known = rows.iter().any(|row| row.path == directory);
                 let hidden = directory.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
@@ -218,9 +243,10 @@ impl Engine {
     }
 
     /// What an undo or a purge had moved aside to delete, and died over.
-    async fn sweep_leftovers(&self, context: &Context, findings: &mut Findings) -> Result<()> {
+    async fn sweep_leftovers(&self, context: &Context, rows: &[Workspace], findings: &mut Findings) -> Result<()> {
         let open = self.store.read().await?.open_operations(self.home.node()).await?;
-        let places = [self.home.root().join("trash"), context.git.state_dir()];
+        let mut places = vec![self.home.root().join("trash"), context.git.state_dir()];
+        places.extend(tree_roots(rows).into_iter().map(|root| root.join(worktree::TRASH_BESIDE)));
         for directory in places.iter().map(|place| directories(place)).collect::<Result<Vec<_>>>()?.concat() {
             let name = directory.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             let operation = name.strip_prefix("undo-").or_else(|| name.strip_prefix("purge-"));
@@ -292,6 +318,14 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// The directories that hold these workspaces.
+fn tree_roots(rows: &[Workspace]) -> Vec<&Path> {
+    let mut roots: Vec<&Path> = rows.iter().map(|row| tree_root(&row.path)).collect();
+    roots.sort();
+    roots.dedup();
+    roots
 }
 
 /// The directories in a directory; none where it is not there.

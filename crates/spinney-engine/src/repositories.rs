@@ -200,6 +200,28 @@ impl Engine {
     pub async fn remove_repository(&self, context: &Context) -> Result<Option<PathBuf>> {
         let repository = &context.repository;
         let lock = context.git.lock("repo rm").await?;
+        self.forget(repository).await?;
+        drop(lock);
+        if !repository.managed {
+            return Ok(None);
+        }
+        let aside = self.home.root().join("trash").join(format!("repository-{}", repository.id));
+        std::fs::rename(&repository.common_dir, &aside)
+            .map_err(Error::files(&repository.common_dir, "moved to the trash"))?;
+        Ok(Some(aside))
+    }
+
+    /// Forgets a repository whose git dir is gone; none where the name is unknown, or it is still there.
+    pub async fn remove_missing_repository(&self, selector: &str) -> Result<Option<Repository>> {
+        let Ok(name) = selector.parse::<RepositoryName>() else { return Ok(None) };
+        let found = self.store.read().await?.repository_named(&self.account, self.home.node(), &name).await?;
+        let Some(repository) = found.filter(|repository| !repository.common_dir.exists()) else { return Ok(None) };
+        self.forget(&repository).await?;
+        Ok(Some(repository))
+    }
+
+    /// Drops a repository's row, unless a workspace still needs it.
+    async fn forget(&self, repository: &Repository) -> Result<()> {
         let mut db = self.store.write().await?;
         let live: Vec<_> = WorkspaceStatus::ALL.iter().copied().filter(|status| status.is_live()).collect();
         let count = db.count_workspaces(&repository.id, &live).await?;
@@ -211,15 +233,7 @@ impl Engine {
             return Err(Error::RepositoryHasTrash { name: repository.name.clone(), count });
         }
         db.delete_repository(&repository.id).await?;
-        db.commit().await?;
-        drop(lock);
-        if !repository.managed {
-            return Ok(None);
-        }
-        let aside = self.home.root().join("trash").join(format!("repository-{}", repository.id));
-        std::fs::rename(&repository.common_dir, &aside)
-            .map_err(Error::files(&repository.common_dir, "moved to the trash"))?;
-        Ok(Some(aside))
+        Ok(db.commit().await?)
     }
 }
 

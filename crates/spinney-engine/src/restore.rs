@@ -45,11 +45,7 @@ impl Engine {
         let refused = |reason: String| Error::NotRestorable { name: workspace.name.clone(), reason };
         let admin_dir = worktree::trashed_admin_dir(context, &workspace.id);
         let tree = worktree::trash_place(&self.home, &workspace.path, workspace.id.as_str());
-        if !(admin_dir.exists() && tree.exists())
-            && let Some(archive) = self.archive_of(workspace)
-        {
-            self.unarchive(context, workspace, &archive).await?;
-        }
+        let _archive_lock = self.unarchive_if_purged(context, workspace, &tree, &admin_dir).await?;
         let removal = Removal::load(&admin_dir)
             .ok_or_else(|| refused(format!("`{}` is gone or can't be read", admin_dir.display())))?;
         if !tree.exists() {

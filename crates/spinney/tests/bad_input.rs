@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::{BINARY, Refusal, Story, refused};
-use spinney_testkit::{Cli, GitWrapper, Sandbox, git_of_version};
+use spinney_testkit::{Cli, GitWrapper, Sandbox, git_of_version, postgres_database};
 
 /// Names that somebody might try, and what a message shows of them.
 fn hostile() -> Vec<(String, String)> {
@@ -133,7 +133,9 @@ fn words_and_ids_that_look_dangerous_name_harmless_branches() {
     let pwned = story.repository.path().join("pwned");
     let long = "x".repeat(10_000);
     for text in ["--upload-pack=touch pwned", "$(touch pwned)", "a\nb", "x.lock", "@{u}", "; touch pwned #", &long] {
-        for kind in ["task", "thread"].iter().filter(|kind| **kind == "task" || text.len() < 100 && !text.contains('\n')) {
+        for kind in
+            ["task", "thread"].iter().filter(|kind| **kind == "task" || text.len() < 100 && !text.contains('\n'))
+        {
             let made = story.make(&[&format!("--{kind}={text}"), &format!("--title={text}")]);
             let branch = made.text("branch");
             let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._/-".contains(c);
@@ -195,7 +197,8 @@ fn hostile_urls_run_nothing_and_leave_nothing() {
         is_good(&refusal, "can't be cloned");
         assert!(refusal.message().starts_with('`'), "{}", refusal.message());
     }
-    for (url, status) in [("/nope/acme/app.git", 4), ("file:///nope/acme/app.git", 4), ("https://127.0.0.1:1/a/b.git", 1)]
+    for (url, status) in
+        [("/nope/acme/app.git", 4), ("file:///nope/acme/app.git", 4), ("https://127.0.0.1:1/a/b.git", 1)]
     {
         is_good(&refused(&story.cli, status, &["repo", "add", url]), &format!("could not clone `{url}`"));
     }
@@ -253,7 +256,8 @@ fn a_home_that_cannot_be_used_is_named() {
     fs::write(&file, "").unwrap();
     let dangling = story.sandbox().path().join("dangling");
     std::os::unix::fs::symlink("/nope/nope", &dangling).unwrap();
-    for home in [&file, &file.join("below"), &dangling, Path::new("/proc/nope")].map(|path| path.display().to_string()) {
+    for home in [&file, &file.join("below"), &dangling, Path::new("/proc/nope")].map(|path| path.display().to_string())
+    {
         let refusal = refused(&story.cli, 1, &["--home", &home, "new", "--issue", "1"]);
         is_good(&refusal, &format!("`{home}` can't be used as Spinney's home"));
         refusal.hints(&["--home DIR", "SPINNEY_HOME"]);
@@ -324,7 +328,9 @@ fn a_full_disk_is_told_and_leaves_nothing() {
     story.assert_nothing_made();
     // A size that nobody could know: the disk fills while files are checked out.
     let filled = format!("dd if=/dev/zero of={}/filler bs=1024 2>/dev/null; exec \"$GIT\" \"$@\"\n", disk.1);
-    let git = GitWrapper::new(&format!("for a; do if [ \"$a\" = reset ] || [ \"$a\" = checkout ] || [ \"$a\" = read-tree ]; then {filled} fi; done\nexec \"$GIT\" \"$@\"\n"));
+    let git = GitWrapper::new(&format!(
+        "for a; do if [ \"$a\" = reset ] || [ \"$a\" = checkout ] || [ \"$a\" = read-tree ]; then {filled} fi; done\nexec \"$GIT\" \"$@\"\n"
+    ));
     story.change(|repository| {
         repository.write("large.bin", vec![7; 500_000]);
         repository.commit("smaller");
@@ -366,16 +372,23 @@ fn a_damaged_git_file_is_never_taken_for_clean() {
 }
 
 #[test]
-fn a_database_that_is_damaged_or_from_the_future_is_left_alone() {
+fn a_database_from_the_future_is_left_alone() {
+    let database = postgres_database();
+    let story = Story::new();
+    let cli = story.cli.with_variable("SPINNEY_DATABASE_URL", database.url());
+    cli.run(&["ls"]).ok();
+    database.query("insert into schema_migrations select max(version) + 1000, 'x', 'x', 0 from schema_migrations");
+    for arguments in [&["ls"][..], &["new", "--issue", "1"]] {
+        is_good(&refused(&cli, 1, arguments), "update Spinney");
+    }
+    assert_eq!(story.branches(), ["main"]);
+}
+
+#[test]
+fn a_database_that_is_damaged_is_left_alone() {
     let story = Story::new();
     story.make(&["--issue", "42"]);
     let database = story.sandbox().spinney_home().join("spinney.db");
-    let sqlite = |sql: &str| story.sandbox().cli("/usr/bin/sqlite3").run(&[database.to_str().unwrap(), sql]).ok();
-    sqlite("insert into schema_migrations select max(version) + 1000, 'x', 'x', 0 from schema_migrations");
-    let refusal = refused(&story.cli, 1, &["ls"]);
-    is_good(&refusal, "update Spinney");
-    sqlite("delete from schema_migrations where name = 'x'");
-    story.cli.run(&["ls"]).ok();
     let whole = fs::read(&database).unwrap();
     for beside in ["spinney.db-wal", "spinney.db-shm"] {
         fs::remove_file(database.with_file_name(beside)).ok();

@@ -195,7 +195,7 @@ fn within_fetch_max_age_the_network_is_asked_once_for_all_work() {
     let asked = network_calls(&git).len();
     assert!(asked > 0);
     story.remote().advance("later.txt");
-    for work in [["--issue", "2"], ["--task", "other"], ["--branch", "feature/new"]] {
+    for work in [["--issue", "2"], ["--task", "other"], ["--thread", "C1:2"]] {
         assert_eq!(make(&cli, &work).text("base_commit"), first.text("base_commit"));
     }
     assert_eq!(network_calls(&git).len(), asked, "{:?}", network_calls(&git));
@@ -214,6 +214,29 @@ fn a_remote_branch_that_moved_is_continued_where_the_last_answer_saw_it() {
     // The remote was asked a moment ago and told of the move: an older copy is no answer.
     let workspace = story.make(&["--branch", "feature/there"]);
     assert_eq!(story.sandbox().git(workspace.path(), &["rev-parse", "HEAD"]), moved);
+}
+
+#[test]
+fn what_somebody_names_is_asked_for_again_when_the_last_answer_lacked_it() {
+    let story = Story::new();
+    story.make(&["--issue", "1"]);
+    let there = story.remote().advance_branch("feature/there", "there.txt");
+    let head = story.remote().advance_branch("feature/head", "head.txt");
+    let base_tip = story.remote().advance_branch("develop", "develop.txt");
+    let at = |workspace: &common::Workspace| story.sandbox().git(workspace.path(), &["rev-parse", "HEAD"]);
+    assert_eq!(at(&story.make(&["--branch", "feature/there"])), there);
+    assert_eq!(at(&story.make(&["--pr", "2", "--head", "feature/head"])), head);
+    assert_eq!(at(&story.make(&["--issue", "3", "--base", "develop"])), base_tip);
+    story.refused(4, &["--pr", "4", "--fork"]);
+    let fork = story.remote().fork_pull_request(4, "fork.txt");
+    assert_eq!(at(&story.make(&["--pr", "4", "--fork"])), fork);
+    // A commit that is not here yet, of a pull request that was fetched a moment ago.
+    story.remote().fork_pull_request(5, "fork.txt");
+    story.make(&["--review", "5"]);
+    story.cli.run(&["rm", "pr-5-review", "--force"]).ok();
+    story.repository.git(&["update-ref", "-d", "refs/heads/pr-5-review"]);
+    let newer = story.remote().fork_pull_request(5, "fork.txt");
+    assert_eq!(at(&story.make(&["--review", "5", "--sha", &newer])), newer);
 }
 
 #[test]

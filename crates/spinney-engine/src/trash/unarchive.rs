@@ -5,9 +5,11 @@
 //! 3. What the tree alone held is laid over them, and what had been deleted is deleted.
 //! 4. Tree and admin dir get their names in the trash.
 
+use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{FlockOperation, flock};
 use spinney_core::Workspace;
 use spinney_git::Worktree;
 
@@ -23,8 +25,31 @@ impl Engine {
         place.is_file().then_some(place)
     }
 
+    /// Rebuilds a workspace in the trash that is not there any more, if it has an archive. The archive stays locked while
+    /// the answer lives, so that two restores do not rebuild it at once.
+    pub(crate) async fn unarchive_if_purged(
+        &self,
+        context: &Context,
+        workspace: &Workspace,
+        tree: &Path,
+        admin_dir: &Path,
+    ) -> Result<Option<File>> {
+        let there = || admin_dir.exists() && tree.exists();
+        let Some(place) = self.archive_of(workspace).filter(|_| !there()) else { return Ok(None) };
+        let archive = File::open(&place).map_err(Error::files(&place, "read"))?;
+        match flock(&archive, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::WOULDBLOCK) => return Err(Error::Busy { name: workspace.name.clone() }),
+            Err(error) => return Err(Error::files(&place, "locked")(error.into())),
+        }
+        if !there() {
+            self.unarchive(context, workspace, &place).await?;
+        }
+        Ok(Some(archive))
+    }
+
     /// Rebuilds a purged workspace in the trash. Can be done again after a death half way.
-    pub(crate) async fn unarchive(&self, context: &Context, workspace: &Workspace, place: &Path) -> Result<()> {
+    async fn unarchive(&self, context: &Context, workspace: &Workspace, place: &Path) -> Result<()> {
         let tree = worktree::trash_place(&self.home, &workspace.path, workspace.id.as_str());
         let admin_dir = worktree::trashed_admin_dir(context, &workspace.id);
         let tree_aside = tree.with_extension("partial");

@@ -130,11 +130,21 @@ async fn sync(app: &App, repository: Option<String>) -> Result<u8> {
 async fn rm(app: &App, repository: Option<String>) -> Result<u8> {
     let engine = app.engine().await?;
     let selector = repository.or_else(|| app.global.repo.clone());
-    let context = engine.repository(selector.as_deref(), &current_directory()?).await?;
-    let kept = engine.remove_repository(&context).await?;
-    let name = &context.repository.name;
+    let missing = match &selector {
+        Some(selector) => engine.remove_missing_repository(selector).await?,
+        None => None,
+    };
+    let (repository, kept) = match missing {
+        Some(repository) => (repository, None),
+        None => {
+            let context = engine.repository(selector.as_deref(), &current_directory()?).await?;
+            let kept = engine.remove_repository(&context).await?;
+            (context.repository, kept)
+        }
+    };
+    let name = &repository.name;
     if app.ui.json {
-        app.ui.print_json(&document::repository(&context.repository, 0));
+        app.ui.print_json(&document::repository(&repository, 0));
     } else {
         app.ui.say(match kept {
             Some(place) => format!("{name}: forgotten; its clone is kept at `{}`", place.display()),
