@@ -4,10 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use spinney_core::names::{MAX_GENERATED_BYTES, slug};
-use spinney_core::workspace::Metadata;
-use spinney_core::{
-    BranchName, Method, Populate, Provider, Timestamp, Work, WorkKind, Workspace, WorkspaceId, WorkspaceStatus,
-};
+use spinney_core::{BranchName, Method, Work, WorkKind, Workspace, WorkspaceId, WorkspaceStatus};
 use spinney_git::{Worktree, WorktreeEntry};
 
 use crate::context::{Context, tree_root};
@@ -15,7 +12,7 @@ use crate::plan::own_head;
 use crate::provider::marker::Marker;
 use crate::provider::worktree::{Tree, lock_reason, open};
 use crate::request::{Request, Resolution};
-use crate::{Engine, Error, Result, events, home, links};
+use crate::{Engine, Error, Result, events, fail, home, links};
 
 impl Engine {
     /// Looks for a worktree that already has the branch that a request is about.
@@ -129,33 +126,20 @@ impl Engine {
             Some(marker) if self.store.read().await?.workspace(&marker.id).await?.is_none() => marker.id,
             _ => WorkspaceId::generate(),
         };
-        let now = Timestamp::now();
-        let workspace = Workspace {
+        let marker = Marker {
             id,
-            account: self.account.clone(),
-            node: self.home.node().clone(),
-            repository_id: context.repository.id.clone(),
             repository: context.repository.name.clone(),
             work: request.work.clone(),
-            name: request.work.workspace_name(),
-            title: request.title.clone(),
-            provider: Provider::Worktree,
-            populate: Populate::Checkout,
-            path: worktree.path().to_owned(),
             branch,
             base_branch,
             base_commit,
-            status: WorkspaceStatus::Active,
-            error: None,
-            pushed: false,
-            pull_request: None,
+            path: worktree.path().to_owned(),
+        };
+        let workspace = Workspace {
+            title: request.title.clone(),
             platform: request.platform,
-            pinned: false,
             adopted_from: Some(worktree.path().to_owned()),
-            metadata: Metadata::default(),
-            created_at: now,
-            last_activity_at: now,
-            removed_at: None,
+            ..self.new_row(context, marker, WorkspaceStatus::Active)
         };
         let mut db = self.store.write().await?;
         let inserted = db.insert_workspace(&workspace).await?
@@ -165,13 +149,18 @@ impl Engine {
         }
         events::record(&mut db, &workspace, "workspace.adopted").await?;
         db.commit().await?;
+        fail::point("adopt.recorded")?;
         self.mark_adopted(context, worktree, &workspace).await?;
         Ok(Some(workspace))
     }
 
     /// Leaves our marks on an adopted worktree; a lock that somebody else set stays theirs.
-    async fn mark_adopted(&self, context: &Context, worktree: &Worktree, workspace: &Workspace) -> Result<()> {
-        Marker::of(workspace).write(worktree.admin_dir())?;
+    pub(crate) async fn mark_adopted(
+        &self,
+        context: &Context,
+        worktree: &Worktree,
+        workspace: &Workspace,
+    ) -> Result<()> {
         let root = tree_root(&workspace.path);
         if !context.is_in_checkout(root) {
             // Without the marker nothing here is ever judged lost, which is the safe side.
@@ -184,6 +173,10 @@ impl Engine {
                 .map_err(Error::files(&locked, "written"))?;
             drop(lock);
         }
+        fail::point("adopt.locked")?;
+        // Last, so that whoever finds it finds the rest too.
+        Marker::of(workspace).write(worktree.admin_dir())?;
+        fail::point("adopt.marked")?;
         let _ = links::make(&self.home, workspace);
         Ok(())
     }

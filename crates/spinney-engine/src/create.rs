@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use spinney_core::config::{Lfs, Placeholder};
 use spinney_core::workspace::Metadata;
 use spinney_core::{
-    BranchName, CommitId, Method, Operation, OperationKind, OperationStatus, Populate, Provider, Timestamp, WorkKind,
-    Workspace, WorkspaceId, WorkspaceStatus,
+    BranchName, CommitId, Method, Operation, OperationKind, OperationStatus, Timestamp, WorkKind, Workspace,
+    WorkspaceId, WorkspaceStatus,
 };
 use spinney_git::Start;
 
@@ -26,6 +26,7 @@ use crate::lookup::Among;
 use crate::notice::{Notice, Observer, Phase, Warning};
 use crate::plan::Plan;
 use crate::prepare::SETUP_VARIABLE;
+use crate::provider::marker::Marker;
 use crate::provider::worktree;
 use crate::request::{Request, Resolution};
 use crate::{Engine, Error, Result, events, fail, links, processes};
@@ -253,7 +254,8 @@ impl Engine {
             let status = if gone { OperationStatus::Undone } else { OperationStatus::Failed };
             journal::close(&mut db, operation, status, Some(cause)).await?;
         }
-        Ok(db.commit().await?)
+        db.commit().await?;
+        fail::point("undo.settled")
     }
 
     /// Finishes or undoes a creation whose owner died.
@@ -264,8 +266,7 @@ impl Engine {
         workspace: Workspace,
         observer: Observer<'_>,
     ) -> Result<&'static str> {
-        let data: CreateData = serde_json::from_value(operation.data.clone())
-            .map_err(|error| Error::Internal { what: format!("operation {} can't be read: {error}", operation.id) })?;
+        let data: CreateData = journal::data(operation)?;
         if operation.step == READY {
             self.activate(operation, workspace, observer).await?;
             return Ok("finished");
@@ -282,33 +283,21 @@ impl Engine {
         let id = WorkspaceId::generate();
         let name = request.work.workspace_name();
         let path = self.expand_path(context, &id, name.as_str(), &plan.branch);
-        let now = Timestamp::now();
-        Workspace {
+        let marker = Marker {
             id,
-            account: self.account.clone(),
-            node: self.home.node().clone(),
-            repository_id: context.repository.id.clone(),
             repository: context.repository.name.clone(),
             work: request.work.clone(),
-            name,
-            title: request.title.clone(),
-            provider: Provider::Worktree,
-            populate: Populate::Checkout,
-            path,
             branch: plan.branch.clone(),
             base_branch: plan.base_branch.clone(),
             base_commit: plan.base_commit.clone(),
-            status: WorkspaceStatus::Creating,
-            error: None,
-            pushed: false,
+            path,
+        };
+        Workspace {
+            title: request.title.clone(),
             pull_request: (request.work.kind == WorkKind::Pr).then(|| request.work.key.clone()),
             platform: request.platform,
-            pinned: false,
-            adopted_from: None,
             metadata: metadata(request),
-            created_at: now,
-            last_activity_at: now,
-            removed_at: None,
+            ..self.new_row(context, marker, WorkspaceStatus::Creating)
         }
     }
 
@@ -337,12 +326,18 @@ impl Engine {
     /// Refuses to mark a new tree root where other workspaces should lie: their disk may not be mounted.
     async fn check_tree_root(&self, context: &Context, path: &Path) -> Result<()> {
         let root = tree_root(path);
-        if root.join(MARKER).exists() || context.is_in_checkout(root) {
+        let is_marked = || root.join(MARKER).exists();
+        if is_marked() || context.is_in_checkout(root) {
             return Ok(());
         }
         let known = self.workspaces(None, Among::Live).await?;
-        let beside = |workspace: &Workspace| workspace.adopted_from.is_none() && tree_root(&workspace.path) == root;
-        if known.iter().any(beside) {
+        // The first of all is marked while it is made, so it is looked at again after the rows were read.
+        let beside = |workspace: &Workspace| {
+            workspace.status != WorkspaceStatus::Creating
+                && workspace.adopted_from.is_none()
+                && tree_root(&workspace.path) == root
+        };
+        if known.iter().any(beside) && !is_marked() {
             return Err(Error::TreeRootMissing { path: root.to_owned() });
         }
         Ok(())

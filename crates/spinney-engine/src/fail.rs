@@ -2,34 +2,62 @@
 //!
 //! Only the feature `fail-points` carries them; without it a point is nothing. A release build has none.
 
+#[cfg(all(feature = "fail-points", not(debug_assertions)))]
+compile_error!("fail points are for tests; a release must not carry the feature `fail-points`");
+
 /// Names every step of every operation, in the order in which an operation passes them.
 pub const POINTS: &[&str] = &[
     "create.recorded",
+    "create.lost-pinned",
+    "create.lost-retired",
+    "create.registered",
     "create.added",
     "create.filled",
     "create.prepared",
     "create.ready",
     "create.activated",
     "undo.moved",
+    "undo.admin-moved",
     "undo.branch",
     "undo.deleted",
+    "undo.settled",
     "remove.recorded",
     "remove.pinned",
     "remove.moving",
+    "remove.marked",
     "remove.tree-moved",
     "remove.moved",
     "remove.settled",
+    "remove.branch",
+    "remove.undone",
+    "unarchive.verified",
+    "unarchive.admin-unpacked",
+    "unarchive.filled",
+    "unarchive.unpacked",
+    "unarchive.admin-moved",
+    "unarchive.moved",
     "restore.recorded",
     "restore.branch",
     "restore.admin-moved",
+    "restore.tree-moved",
     "restore.moved",
+    "restore.marked",
     "restore.settled",
+    "restore.undo-moved",
+    "restore.undone",
     "purge.recorded",
     "purge.written",
     "purge.verified",
+    "purge.archived",
+    "purge.deleting",
+    "purge.tree-moved",
     "purge.moved",
     "purge.deleted",
     "purge.settled",
+    "purge.undone",
+    "adopt.recorded",
+    "adopt.locked",
+    "adopt.marked",
 ];
 
 /// Dies or fails here, if this point is armed.
@@ -48,17 +76,19 @@ pub(crate) use armed::point;
 mod armed {
     use std::io;
     use std::sync::OnceLock;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use crate::{Error, Result};
 
     static ARMED: OnceLock<Vec<(String, String)>> = OnceLock::new();
+    static PASSED: AtomicUsize = AtomicUsize::new(0);
 
-    /// Arms points for the rest of the process: `remove.pinned` dies there, `remove.pinned=no-space` and
-    /// `remove.pinned=denied` fail there; several are separated by commas.
+    /// Arms points for the rest of the process: `remove.pinned` dies there; `remove.pinned=no-space`, `=denied` and
+    /// `=read-only` fail there; `#3` dies at the third point that is passed. Several are separated by commas.
     pub fn arm(text: &str) {
         let point = |part: &str| {
             let (name, action) = part.split_once('=').unwrap_or((part, "abort"));
-            assert!(super::POINTS.contains(&name), "there is no fail point `{name}`");
+            assert!(name.starts_with('#') || super::POINTS.contains(&name), "there is no fail point `{name}`");
             (name.to_owned(), action.to_owned())
         };
         let _ = ARMED.set(text.split(',').filter(|part| !part.is_empty()).map(point).collect());
@@ -66,7 +96,8 @@ mod armed {
 
     pub(crate) fn point(name: &'static str) -> Result<()> {
         debug_assert!(super::POINTS.contains(&name), "`{name}` is not listed");
-        let armed = ARMED.get().and_then(|armed| armed.iter().find(|(known, _)| known == name));
+        let count = format!("#{}", PASSED.fetch_add(1, Ordering::Relaxed) + 1);
+        let armed = ARMED.get().and_then(|armed| armed.iter().find(|(known, _)| known == name || *known == count));
         let kind = match armed.map(|(_, action)| action.as_str()) {
             None => return Ok(()),
             Some("no-space") => io::ErrorKind::StorageFull,

@@ -32,6 +32,7 @@ mod repositories;
 mod request;
 mod resolve;
 mod restore;
+mod row;
 mod trash;
 mod trust;
 mod verdict;

@@ -10,6 +10,7 @@
 //! | active | gone or damaged | there | `broken`, with the reason |
 //! | lost, broken | there | there | `active` again |
 //! | trashed | in the trash | in the trash | nothing |
+//! | purged | in the trash | in the trash | `trashed` again: a restore from the archive died |
 //! | trashed | gone, or not | gone, or not | reported; an archive or rescue ref is named |
 //! | none | ours by its marker | there | adopted under its old id |
 //! | none | in the trash, ours by its marker | in the trash | its row comes back, `trashed` |
@@ -78,6 +79,7 @@ impl Engine {
             WorkspaceStatus::Active | WorkspaceStatus::Lost | WorkspaceStatus::Broken => {
                 self.reconcile_live(context, row, findings).await
             }
+            WorkspaceStatus::Purged => self.reconcile_purged(context, row, findings).await,
             WorkspaceStatus::Trashed => {
                 let tree = worktree::trash_place(&self.home, &row.path, row.id.as_str());
                 let admin_dir = worktree::trashed_admin_dir(context, &row.id);
@@ -93,8 +95,36 @@ impl Engine {
                 }
                 Ok(())
             }
-            WorkspaceStatus::Warm | WorkspaceStatus::Purged => Ok(()),
+            WorkspaceStatus::Warm => Ok(()),
         }
+    }
+
+    /// A restore from the archive that died: what is whole is in the trash again, halves are dropped.
+    async fn reconcile_purged(&self, context: &Context, row: &Workspace, findings: &mut Findings) -> Result<()> {
+        let tree = worktree::trash_place(&self.home, &row.path, row.id.as_str());
+        let rebuilt = tree.exists() && worktree::trashed_admin_dir(context, &row.id).exists();
+        let left = self.half_rebuilt(context, row);
+        if !rebuilt && left.is_empty() {
+            return Ok(());
+        }
+        let Some(_held) = self.hold_archive(row)? else { return Ok(()) };
+        for place in left {
+            findings.done(format!("`{}` is left of a restore that died", place.display()), "deleted");
+            if !findings.dry_run {
+                disk::delete_moved_aside(&place).map_err(Error::files(&place, "deleted"))?;
+            }
+        }
+        if rebuilt {
+            findings.done(format!("{} was brought back from its archive, but not restored", row.name), "taken in");
+            if !findings.dry_run {
+                let status = WorkspaceStatus::Trashed;
+                let trashed = Workspace { status, removed_at: Some(Timestamp::now()), ..row.clone() };
+                let mut db = self.store.write().await?;
+                db.update_workspace(&trashed, &[row.status]).await?;
+                db.commit().await?;
+            }
+        }
+        Ok(())
     }
 
     async fn reconcile_live(&self, context: &Context, row: &Workspace, findings: &mut Findings) -> Result<()> {
@@ -104,7 +134,15 @@ impl Engine {
             return Ok(());
         }
         let (status, reason) = match open(context, &row.path) {
-            Tree::Whole(_) => (WorkspaceStatus::Active, None),
+            Tree::Whole(tree) => {
+                if row.adopted_from.is_some() && Marker::load(tree.admin_dir()).is_none() {
+                    findings.done(format!("{name} was adopted, but carries no mark"), "marked");
+                    if !findings.dry_run {
+                        self.mark_adopted(context, &tree, row).await?;
+                    }
+                }
+                (WorkspaceStatus::Active, None)
+            }
             Tree::Missing => (WorkspaceStatus::Lost, None),
             Tree::RootMissing => {
                 findings
@@ -173,8 +211,9 @@ impl Engine {
     async fn adopt_marked(&self, context: &Context, tree: &Worktree) -> Result<()> {
         let Some(marker) = Marker::load(tree.admin_dir()) else { return Ok(()) };
         let branch = tree.load_head().await?.branch().cloned().unwrap_or(marker.branch.clone());
-        let row = self.row_of(context, &marker, branch, tree.path().to_owned(), WorkspaceStatus::Active);
-        self.insert_row(&row, &[marker.work]).await
+        let marker = Marker { branch, path: tree.path().to_owned(), ..marker };
+        let row = self.new_row(context, marker, WorkspaceStatus::Active);
+        self.insert_row(&row, std::slice::from_ref(&row.work)).await
     }
 
     /// Trash that the store does not know: a lost or older database.
@@ -193,9 +232,8 @@ impl Engine {
             }
             findings.done(format!("`{}` is in the trash, but the store does not know it", tree.display()), "taken in");
             if !findings.dry_run {
-                let branch = removal.branch.clone().unwrap_or_else(|| marker.branch.clone());
-                let path = marker.path.clone();
-                let row = self.row_of(context, &marker, branch, path, WorkspaceStatus::Trashed);
+                let branch = removal.branch.unwrap_or_else(|| marker.branch.clone());
+                let row = self.new_row(context, Marker { branch, ..marker }, WorkspaceStatus::Trashed);
                 self.insert_row(&Workspace { removed_at: Some(Timestamp::now()), ..row }, &[]).await?;
             }
         }
@@ -220,8 +258,7 @@ impl Engine {
             }
             findings.done(format!("`{shown}` is the archive of a workspace that the store does not know"), "taken in");
             if !findings.dry_run {
-                let (branch, path) = (marker.branch.clone(), marker.path.clone());
-                let row = self.row_of(context, &marker, branch, path, WorkspaceStatus::Purged);
+                let row = self.new_row(context, marker, WorkspaceStatus::Purged);
                 self.insert_row(&Workspace { removed_at: Some(Timestamp::now()), ..row }, &[]).await?;
             }
         }
@@ -262,44 +299,6 @@ impl Engine {
             }
         }
         Ok(())
-    }
-
-    fn row_of(
-        &self,
-        context: &Context,
-        marker: &Marker,
-        branch: spinney_core::BranchName,
-        path: PathBuf,
-        status: WorkspaceStatus,
-    ) -> Workspace {
-        let now = Timestamp::now();
-        Workspace {
-            id: marker.id.clone(),
-            account: self.account.clone(),
-            node: self.home.node().clone(),
-            repository_id: context.repository.id.clone(),
-            repository: context.repository.name.clone(),
-            work: marker.work.clone(),
-            name: marker.work.workspace_name(),
-            title: None,
-            provider: spinney_core::Provider::Worktree,
-            populate: spinney_core::Populate::Checkout,
-            path,
-            branch,
-            base_branch: marker.base_branch.clone(),
-            base_commit: marker.base_commit.clone(),
-            status,
-            error: None,
-            pushed: false,
-            pull_request: None,
-            platform: spinney_core::Platform::Cli,
-            pinned: false,
-            adopted_from: None,
-            metadata: spinney_core::workspace::Metadata::default(),
-            created_at: now,
-            last_activity_at: now,
-            removed_at: None,
-        }
     }
 
     async fn insert_row(&self, row: &Workspace, works: &[spinney_core::Work]) -> Result<()> {

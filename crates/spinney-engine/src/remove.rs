@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use spinney_core::{
     Consent, Merge, Operation, OperationKind, OperationStatus, Remover, Timestamp, Verdict, Workspace, WorkspaceStatus,
 };
+use spinney_git::Worktree;
 
 use crate::context::Context;
 use crate::journal::{self, Running};
@@ -137,7 +138,14 @@ impl Engine {
                 let head = tree.load_head().await.ok();
                 (head.and_then(|head| head.branch().cloned()), tree.admin_name().to_owned())
             }
-            _ => (Some(workspace.branch.clone()), workspace.id.to_string()),
+            _ => match worktree::find_admin_dir(context, workspace)? {
+                Some(admin_dir) => {
+                    let tree = Worktree::moved(&context.git, &workspace.path, &admin_dir);
+                    let head = tree.load_head().await.ok();
+                    (head.and_then(|head| head.branch().cloned()), tree.admin_name().to_owned())
+                }
+                None => (Some(workspace.branch.clone()), workspace.id.to_string()),
+            },
         };
         let tip = match &branch {
             Some(branch) => context.git.load_branch(branch).await?,
@@ -161,7 +169,13 @@ impl Engine {
         if let Some(admin_dir) = worktree::find_admin_dir(context, workspace)? {
             let message = format!("{}: removed, kept alive", workspace.name);
             let rescue = worktree::rescue_ref(&workspace.id);
-            context.git.pin(&lock, &admin_dir, data.removal.branch.as_ref(), &rescue, &message).await?;
+            // With a detached HEAD the recorded branch is still this workspace's.
+            let branch = data.removal.branch.as_ref().unwrap_or(&workspace.branch);
+            context.git.pin(&lock, &admin_dir, Some(branch), &rescue, &message).await?;
+            // A worktree inside goes into the trash with the tree; what its own admin dir names stays alive too.
+            for nested in worktree::nested_admin_dirs(context, &workspace.path)? {
+                context.git.pin(&lock, &nested, None, &rescue, &message).await?;
+            }
         }
         fail::point("remove.pinned")?;
         self.record_step(running, MOVING, data).await?;
@@ -199,6 +213,7 @@ impl Engine {
             return Ok(false);
         }
         context.git.delete_ref(&lock, &branch.local_ref(), tip).await?;
+        fail::point("remove.branch")?;
         Ok(true)
     }
 
@@ -225,7 +240,8 @@ impl Engine {
         let mut db = self.store.write().await?;
         db.update_workspace(&back, &REMOVING).await?;
         journal::close(&mut db, operation, OperationStatus::Undone, Some(cause)).await?;
-        Ok(db.commit().await?)
+        db.commit().await?;
+        fail::point("remove.undone")
     }
 
     /// A removal that failed half way leaves the workspace `broken` with its reason. Its operation stays open, so that
@@ -244,8 +260,7 @@ impl Engine {
         operation: &Operation,
         workspace: Workspace,
     ) -> Result<&'static str> {
-        let data: RemoveData = serde_json::from_value(operation.data.clone())
-            .map_err(|error| Error::Internal { what: format!("operation {} can't be read: {error}", operation.id) })?;
+        let data: RemoveData = journal::data(operation)?;
         if operation.step == PINNING {
             self.undo_remove(operation, workspace, data.status, "its process died").await?;
             return Ok("undone");

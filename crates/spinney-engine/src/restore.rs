@@ -145,7 +145,8 @@ impl Engine {
             tree.set_head(&lock, branch).await?;
         }
         Removal::clear(tree.admin_dir());
-        crate::provider::marker::Marker::of(workspace).write(tree.admin_dir())
+        crate::provider::marker::Marker::of(workspace).write(tree.admin_dir())?;
+        fail::point("restore.marked")
     }
 
     async fn settle_restore(
@@ -180,6 +181,7 @@ impl Engine {
         let lock = context.git.lock("undo of restore").await?;
         worktree::move_to_trash(&lock, context, &self.home, &workspace, &data.removal)?;
         drop(lock);
+        fail::point("restore.undo-moved")?;
         let trashed = Workspace {
             status: WorkspaceStatus::Trashed,
             branch: data.removal.branch.clone().unwrap_or_else(|| workspace.branch.clone()),
@@ -190,7 +192,8 @@ impl Engine {
         db.update_workspace(&trashed, &[WorkspaceStatus::Creating]).await?;
         db.delete_works(&trashed.id).await?;
         journal::close(&mut db, operation, OperationStatus::Undone, Some(cause)).await?;
-        Ok(db.commit().await?)
+        db.commit().await?;
+        fail::point("restore.undone")
     }
 
     /// Finishes a restore whose owner died.
@@ -200,8 +203,7 @@ impl Engine {
         operation: &Operation,
         workspace: Workspace,
     ) -> Result<&'static str> {
-        let data: RestoreData = serde_json::from_value(operation.data.clone())
-            .map_err(|error| Error::Internal { what: format!("operation {} can't be read: {error}", operation.id) })?;
+        let data: RestoreData = journal::data(operation)?;
         if let Err(cause) = self.move_back(context, &workspace, &data).await {
             self.undo_restore(context, operation, workspace, &data, &cause.to_string()).await?;
             return Ok("undone");

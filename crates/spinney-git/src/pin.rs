@@ -1,6 +1,6 @@
 //! The pin: one commit that keeps every object alive which a worktree's admin dir or its branch's log names.
 //!
-//! 1. Collect the names of objects from the admin dir, the branch and its log; keep those that exist.
+//! 1. Collect the names of objects from the admin dir, the branch, its log and its stash entries; keep those that exist.
 //! 2. Write the index as a tree, from a copy: `write-tree` would rewrite the real one. Where there are conflicts, each
 //!    stage is a directory of its own.
 //! 3. Write the commit: its parents are the commits, its tree holds the index and the other objects.
@@ -78,6 +78,9 @@ impl Repository {
         }
         if let Some(branch) = branch {
             named.extend(self.load_branch(branch).await?.map(|commit| commit.to_string()));
+            let stashes = self.load_stashes().await?.into_iter();
+            let own = stashes.filter(|stash| stash.branch.as_deref() == Some(branch.as_str()));
+            named.extend(own.map(|stash| stash.commit.to_string()));
             let log = self.common_dir().join("logs").join(branch.local_ref());
             if log.is_file() {
                 search_file(&log, &mut named)?;

@@ -39,7 +39,8 @@ impl Repository {
         find_git_dirs(&modules, &mut found).map_err(|source| Error::io("read", &modules, source))?;
         let mut unpushed = Vec::new();
         for git_dir in found {
-            let command = self.git().command(&git_dir).env("GIT_DIR", &git_dir);
+            // The tree that it names may be gone; these questions need none.
+            let command = self.git().command(&git_dir).env("GIT_DIR", &git_dir).env("GIT_WORK_TREE", &git_dir);
             let answer = command.args(["rev-list", "--count", "--all", "HEAD", "--not", "--remotes"]).text().await?;
             if number("git rev-list", &answer)? > 0 {
                 let name = git_dir.strip_prefix(&modules).unwrap_or(&git_dir);

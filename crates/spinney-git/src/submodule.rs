@@ -1,5 +1,9 @@
 //! Submodules of a worktree. Their repositories live in the worktree's own admin dir, so no lock is needed.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
 use crate::checkout::with_lfs;
 use crate::credential::Credential;
 use crate::worktree::Worktree;
@@ -10,6 +14,15 @@ impl Worktree {
     #[must_use]
     pub fn has_submodules(&self) -> bool {
         std::fs::symlink_metadata(self.path().join(".gitmodules")).is_ok_and(|metadata| metadata.is_file())
+    }
+
+    /// Lists the paths that the index knows as other repositories and that have a `.git` of their own: submodules that
+    /// were checked out, and repositories that somebody added as if they were files.
+    pub async fn load_gitlinks(&self) -> Result<Vec<PathBuf>> {
+        let listed = self.command().args(["ls-files", "--stage", "-z"]).run().await?.stdout;
+        let mut paths = parse_gitlinks(&listed);
+        paths.retain(|path| std::fs::symlink_metadata(self.path().join(path).join(".git")).is_ok());
+        Ok(paths)
     }
 
     /// Checks out all submodules, nested ones too. A credential goes to the origin of the URL it is given with.
@@ -39,6 +52,15 @@ impl Worktree {
     }
 }
 
+/// Reads `<mode> <object> <stage>\t<path>\0` and keeps the entries that are no files of this repository.
+fn parse_gitlinks(stdout: &[u8]) -> Vec<PathBuf> {
+    let entry = |entry: &[u8]| {
+        let tab = entry.iter().position(|byte| *byte == b'\t')?;
+        entry.starts_with(b"160000 ").then(|| PathBuf::from(OsStr::from_bytes(&entry[tab + 1..])))
+    };
+    stdout.split(|byte| *byte == 0).filter_map(entry).collect()
+}
+
 /// The first thing that went wrong; what follows only repeats it for each level.
 fn summary(stderr: &str) -> String {
     let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -48,4 +70,16 @@ fn summary(stderr: &str) -> String {
         .map(|line| line.trim_start_matches("fatal: ").trim_start_matches("error: "))
         .unwrap_or("no message")
         .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_other_repositories_are_gitlinks() {
+        let id = "a".repeat(40);
+        let text = format!("100644 {id} 0\ta\0160000 {id} 0\tb c\0120000 {id} 0\td\0");
+        assert_eq!(parse_gitlinks(text.as_bytes()), [PathBuf::from("b c")]);
+    }
 }

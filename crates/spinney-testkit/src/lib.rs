@@ -14,6 +14,7 @@ mod process;
 mod remote;
 mod repository;
 mod sandbox;
+mod tokens;
 mod wait;
 
 pub use cli::{Cli, Running};
@@ -25,4 +26,5 @@ pub use process::Ran;
 pub use remote::Remote;
 pub use repository::TestRepository;
 pub use sandbox::Sandbox;
+pub use tokens::{Plant, Token, Tokens};
 pub use wait::wait_until;

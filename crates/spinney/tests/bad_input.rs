@@ -283,7 +283,9 @@ fn a_tree_root_that_cannot_be_written_leaves_nothing() {
     // A readable link is a courtesy: without it the work goes on.
     let links = story.sandbox().spinney_home().join("links");
     fs::remove_file(links.join("local/local/app/issue-1")).unwrap();
-    ["local/local/app", "local/local", "local", ""].map(|below| fs::remove_dir(links.join(below)).unwrap());
+    for below in ["local/local/app", "local/local", "local", ""] {
+        fs::remove_dir(links.join(below)).unwrap();
+    }
     fs::write(&links, "in the way").unwrap();
     let made = story.make(&["--issue", "2"]);
     assert!(made.said().contains("warning: the readable link"), "{}", made.said());

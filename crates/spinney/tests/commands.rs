@@ -54,7 +54,8 @@ fn every_command_shows_an_example() {
         assert!(help.contains("Example") && example(&help), "{help}");
         for subcommand in listed(&help) {
             let help = cli.run(&[command, &subcommand, "--help"]).ok().stdout;
-            assert!(help.contains(&format!("Example: spinney {command} {subcommand}")), "{help}");
+            let example = format!("spinney {command} {subcommand}");
+            assert!(help.contains("Example") && help.contains(&example), "{command} {subcommand}: {help}");
         }
     }
     assert_eq!(cli.run(&["--version"]).ok().stdout, concat!("spinney ", env!("CARGO_PKG_VERSION"), "\n"));

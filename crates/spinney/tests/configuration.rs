@@ -39,7 +39,7 @@ fn each_layer_wins_over_the_one_before_and_says_so() {
     // Its own file, not a workspace's: whoever can push a branch must not change what holds.
     let workspace = story.make(&["--issue", "1"]);
     fs::write(workspace.path().join("spinney.toml"), "[limits]\nmax_workspaces = 1\n").unwrap();
-    assert_eq!(entry(&story.cli.in_directory(workspace.path()), key), (15.into(), repository.clone()));
+    assert_eq!(entry(&story.cli.in_directory(workspace.path()), key), (15.into(), repository));
     let table = with_variable.run(&["config", "show"]).ok().stdout;
     let line = table.lines().find(|line| line.starts_with(key)).unwrap();
     assert_eq!(line.split_whitespace().collect::<Vec<_>>(), [key, variable, "10"]);

@@ -60,6 +60,7 @@ pub(crate) async fn make(context: &Context, workspace: &Workspace, start: Start<
     let lock = context.git.lock("new").await?;
     let reason = lock_reason(&workspace.id);
     context.git.add_worktree(&lock, &AddWorktree { path, start, lock_reason: &reason }).await?;
+    fail::point("create.registered")?;
     let worktree = Worktree::open(&context.git, path)?;
     Marker::of(workspace).write(worktree.admin_dir())?;
     Ok(worktree)
@@ -106,6 +107,7 @@ pub(crate) async fn discard(
     if let Some(admin_dir) = find_admin_dir(context, workspace)? {
         move_if_there(&admin_dir, &admin_aside)?;
     }
+    fail::point("undo.admin-moved")?;
     if let Some(branch) = made_branch
         && context.git.load_branch(branch).await?.as_ref() == Some(commit)
     {
@@ -129,8 +131,12 @@ pub(crate) fn move_to_trash(
     removal: &Removal,
 ) -> Result<()> {
     let admin_trash = trashed_admin_dir(context, &workspace.id);
+    for nested in nested_admin_dirs(context, &workspace.path)? {
+        lock_nested(&nested, &workspace.id)?;
+    }
     if let Some(admin_dir) = find_admin_dir(context, workspace)? {
         removal.write(&admin_dir)?;
+        fail::point("remove.marked")?;
         move_if_there(&workspace.path, &trash_place(home, &workspace.path, workspace.id.as_str()))?;
         fail::point("remove.tree-moved")?;
         move_if_there(&admin_dir, &admin_trash)?;
@@ -165,6 +171,7 @@ pub(crate) fn bring_back(
     if !workspace.path.exists() {
         home::make_tree_root(tree_root(&workspace.path)).map_err(Error::files(&workspace.path, "made"))?;
         move_if_there(&trash_place(home, &workspace.path, workspace.id.as_str()), &workspace.path)?;
+        fail::point("restore.tree-moved")?;
     }
     // The admin name differs when it was taken meanwhile; the tree's own pointer follows. One that was damaged or gone
     // is mended by that too; what somebody put in its place and is no file stays.
@@ -174,6 +181,45 @@ pub(crate) fn bring_back(
     let replaceable = is_there.map_or_else(|error| error.kind() == io::ErrorKind::NotFound, |file| file.is_file());
     if replaceable && fs::read(&git_file).map_or(true, |bytes| bytes != pointer.as_bytes()) {
         disk::write_durably(&git_file, pointer.as_bytes()).map_err(Error::files(&git_file, "written"))?;
+    }
+    unlock_nested(context, workspace)
+}
+
+/// The admin dirs of linked worktrees that lie inside a workspace's tree.
+pub(crate) fn nested_admin_dirs(context: &Context, path: &Path) -> Result<Vec<PathBuf>> {
+    let worktrees = context.git.common_dir().join("worktrees");
+    let entries = match fs::read_dir(&worktrees) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Error::files(&worktrees, "read")(error)),
+    };
+    let is_nested = |admin_dir: &PathBuf| {
+        let pointer = fs::read_to_string(admin_dir.join("gitdir")).unwrap_or_default();
+        let tree = Path::new(pointer.trim_end()).parent();
+        tree.is_some_and(|tree| tree != path && tree.starts_with(path))
+    };
+    Ok(entries.flatten().map(|entry| entry.path()).filter(is_nested).collect())
+}
+
+/// Keeps a stray prune from a worktree that is in the trash inside another; a lock that is there already stays.
+fn lock_nested(admin_dir: &Path, id: &WorkspaceId) -> Result<()> {
+    let locked = admin_dir.join("locked");
+    match fs::OpenOptions::new().write(true).create_new(true).open(&locked) {
+        Ok(mut file) => {
+            io::Write::write_all(&mut file, lock_reason(id).as_bytes()).map_err(Error::files(&locked, "written"))
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(Error::files(&locked, "written")(error)),
+    }
+}
+
+/// Undoes [`lock_nested`] once the tree is back.
+fn unlock_nested(context: &Context, workspace: &Workspace) -> Result<()> {
+    for nested in nested_admin_dirs(context, &workspace.path)? {
+        let locked = nested.join("locked");
+        if fs::read_to_string(&locked).is_ok_and(|reason| reason == lock_reason(&workspace.id)) {
+            fs::remove_file(&locked).map_err(Error::files(&locked, "deleted"))?;
+        }
     }
     Ok(())
 }
@@ -186,7 +232,9 @@ pub(crate) async fn retire_admin_dir(context: &Context, workspace: &Workspace) -
     let rescue = format!("{}-lost-{stamp}", rescue_ref(&workspace.id));
     let message = format!("{}: its directory vanished", workspace.name);
     context.git.pin(&lock, &admin_dir, Some(&workspace.branch), &rescue, &message).await?;
-    move_if_there(&admin_dir, &context.git.state_dir().join(format!("{}-lost-{stamp}", workspace.id)))
+    fail::point("create.lost-pinned")?;
+    move_if_there(&admin_dir, &context.git.state_dir().join(format!("{}-lost-{stamp}", workspace.id)))?;
+    fail::point("create.lost-retired")
 }
 
 /// Keeps every object of a removed workspace alive.

@@ -180,6 +180,7 @@ impl Engine {
         fail::point("purge.verified")?;
         std::fs::rename(&aside, &place).map_err(Error::files(&place, "made"))?;
         disk::sync_parent(&place).map_err(Error::files(&place, "made durable"))?;
+        fail::point("purge.archived")?;
         Ok(Some(place))
     }
 
@@ -236,7 +237,9 @@ impl Engine {
         let tree_aside = data.tree.with_file_name(format!("purge-{}", operation.id));
         let admin_aside = data.admin_dir.with_file_name(format!("purge-{}", operation.id));
         let lock = context.git.lock("purge").await?;
+        fail::point("purge.deleting")?;
         worktree::move_if_there(&data.tree, &tree_aside)?;
+        fail::point("purge.tree-moved")?;
         worktree::move_if_there(&data.admin_dir, &admin_aside)?;
         drop(lock);
         fail::point("purge.moved")?;
@@ -269,7 +272,8 @@ impl Engine {
         let _ = std::fs::remove_file(aside);
         let mut db = self.store.write().await?;
         journal::close(&mut db, operation, OperationStatus::Undone, Some(cause)).await?;
-        Ok(db.commit().await?)
+        db.commit().await?;
+        fail::point("purge.undone")
     }
 
     /// Finishes or undoes a purge whose owner died.

@@ -10,13 +10,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
-use spinney_core::Workspace;
+use spinney_core::{Workspace, WorkspaceStatus};
 use spinney_git::Worktree;
 
 use super::archive;
 use crate::context::Context;
 use crate::provider::worktree;
-use crate::{Engine, Error, Result, disk, home};
+use crate::{Engine, Error, Result, disk, fail, home};
 
 impl Engine {
     /// Whether a workspace can come back from an archive.
@@ -36,16 +36,32 @@ impl Engine {
     ) -> Result<Option<File>> {
         let there = || admin_dir.exists() && tree.exists();
         let Some(place) = self.archive_of(workspace).filter(|_| !there()) else { return Ok(None) };
-        let archive = File::open(&place).map_err(Error::files(&place, "read"))?;
-        match flock(&archive, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => return Err(Error::Busy { name: workspace.name.clone() }),
-            Err(error) => return Err(Error::files(&place, "locked")(error.into())),
-        }
+        let Some(archive) = lock(&place)? else { return Err(Error::Busy { name: workspace.name.clone() }) };
         if !there() {
             self.unarchive(context, workspace, &place).await?;
         }
         Ok(Some(archive))
+    }
+
+    /// What a rebuild left of a workspace that did not come to its end.
+    pub(crate) fn half_rebuilt(&self, context: &Context, workspace: &Workspace) -> Vec<PathBuf> {
+        let tree = worktree::trash_place(&self.home, &workspace.path, workspace.id.as_str());
+        let admin_dir = worktree::trashed_admin_dir(context, &workspace.id);
+        let mut left = vec![tree.with_extension("partial"), admin_dir.with_extension("partial")];
+        // Nothing else puts a purged workspace's halves there.
+        if workspace.status == WorkspaceStatus::Purged && tree.exists() != admin_dir.exists() {
+            left.extend([tree, admin_dir]);
+        }
+        left.retain(|place| place.exists());
+        left
+    }
+
+    /// Locks a workspace's archive, where it has one, so that nobody rebuilds from it; none while somebody does.
+    pub(crate) fn hold_archive(&self, workspace: &Workspace) -> Result<Option<Option<File>>> {
+        match self.archive_of(workspace) {
+            Some(place) => Ok(lock(&place)?.map(Some)),
+            None => Ok(Some(None)),
+        }
     }
 
     /// Rebuilds a purged workspace in the trash. Can be done again after a death half way.
@@ -54,13 +70,16 @@ impl Engine {
         let admin_dir = worktree::trashed_admin_dir(context, &workspace.id);
         let tree_aside = tree.with_extension("partial");
         let admin_aside = admin_dir.with_extension("partial");
-        for aside in [&tree_aside, &admin_aside] {
-            disk::delete_moved_aside(aside).map_err(Error::files(aside, "deleted"))?;
+        for left in self.half_rebuilt(context, workspace) {
+            disk::delete_moved_aside(&left).map_err(Error::files(&left, "deleted"))?;
         }
         let manifest = archive::verify(place).map_err(Error::files(place, "read"))?;
+        fail::point("unarchive.verified")?;
         archive::unpack_admin_dir(place, &admin_aside).map_err(Error::files(&admin_aside, "written"))?;
+        fail::point("unarchive.admin-unpacked")?;
         home::make_private_directory(&tree_aside).map_err(Error::files(&tree_aside, "made"))?;
         Worktree::moved(&context.git, &tree_aside, &admin_aside).checkout_index().await?;
+        fail::point("unarchive.filled")?;
         archive::unpack_tree(place, &tree_aside).map_err(Error::files(&tree_aside, "written"))?;
         for path in manifest.deleted.iter().map(|text| tree_aside.join(archive::unescape(text))) {
             match std::fs::remove_file(&path) {
@@ -76,7 +95,20 @@ impl Engine {
         std::fs::write(&pointer, text).map_err(Error::files(&pointer, "written"))?;
         let mode = std::fs::Permissions::from_mode(manifest.mode);
         std::fs::set_permissions(&tree_aside, mode).map_err(Error::files(&tree_aside, "made"))?;
+        fail::point("unarchive.unpacked")?;
         worktree::move_if_there(&admin_aside, &admin_dir)?;
-        worktree::move_if_there(&tree_aside, &tree)
+        fail::point("unarchive.admin-moved")?;
+        worktree::move_if_there(&tree_aside, &tree)?;
+        fail::point("unarchive.moved")
+    }
+}
+
+/// Locks an archive; none when somebody else rebuilds from it.
+fn lock(place: &Path) -> Result<Option<File>> {
+    let archive = File::open(place).map_err(Error::files(place, "read"))?;
+    match flock(&archive, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(archive)),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+        Err(error) => Err(Error::files(place, "locked")(error.into())),
     }
 }

@@ -19,6 +19,7 @@ pub(super) async fn judge_files(
     worktree: &Worktree,
     findings: &mut Findings,
 ) {
+    judge_operation(worktree, findings);
     let status = match worktree.load_status(&StatusOptions { untracked: true, ignored: true }).await {
         Ok(status) => status,
         Err(error) => return findings.unverifiable("what changed", error),
@@ -39,6 +40,11 @@ pub(super) async fn judge_files(
     findings.count(ReasonCode::Untracked, "file", shown(&untracked));
 
     let mut nested = nested;
+    match worktree.load_gitlinks().await {
+        // A submodule's repository lies in the admin dir, and is asked for its commits there.
+        Ok(links) => nested.extend(links.into_iter().filter(|link| workspace.path.join(link).join(".git").is_dir())),
+        Err(error) => findings.unverifiable("which repositories lie in it", error),
+    }
     let caches = &context.config().cleanup.caches;
     let is_cache =
         |path: &Path| path.components().any(|part| caches.iter().any(|cache| part.as_os_str() == cache.as_str()));
@@ -64,10 +70,14 @@ pub(super) async fn judge_files(
         let detail = if items.len() == 1 { "1 repository".to_owned() } else { format!("{} repositories", items.len()) };
         findings.add(ReasonCode::NestedRepository, detail, items);
     }
+}
+
+/// What git was about to do, judged by files alone: the tree need not be there.
+pub(super) fn judge_operation(worktree: &Worktree, findings: &mut Findings) {
     if let Some(operation) = worktree.load_operation_in_progress() {
         findings.add(ReasonCode::OperationInProgress, operation, Vec::new());
     }
-    if worktree.admin_dir().join("index.lock").exists() {
+    if worktree.has_index_lock() {
         let detail = "`index.lock` is there: a git command runs in it, or died";
         findings.add(ReasonCode::OperationInProgress, detail, Vec::new());
     }

@@ -13,7 +13,7 @@ use spinney_core::{CommitId, Merge, Reason, ReasonCode, Remover, Verdict, Worksp
 use spinney_git::Worktree;
 
 use crate::context::{Context, tree_root};
-use crate::provider::worktree::{Tree, lock_reason, open};
+use crate::provider::worktree::{Tree, find_admin_dir, lock_reason, open};
 use crate::{Engine, Result, disk, processes};
 
 /// How many files, commits or processes a reason names.
@@ -60,7 +60,7 @@ impl Engine {
         let base = self.base_tip(context, workspace).await;
         let merge = match open(context, &workspace.path) {
             Tree::Whole(worktree) => self.judge_tree(context, workspace, &worktree, base, &mut findings).await,
-            Tree::Missing => history::judge_branch(context, workspace, None, base, &mut findings).await,
+            Tree::Missing => self.judge_missing(context, workspace, base, &mut findings).await,
             Tree::RootMissing => {
                 let root = tree_root(&workspace.path).display();
                 let detail = format!("`{root}` is not there or not marked: is its disk mounted?");
@@ -80,6 +80,32 @@ impl Engine {
         self.judge_hold(workspace, &mut findings);
         findings.reasons.sort_by_key(|reason| reason.code);
         Ok(Verdict { reasons: findings.reasons, merge })
+    }
+
+    /// Judges what git still has of a workspace whose directory is gone: its HEAD, its operation, its submodules.
+    async fn judge_missing(
+        &self,
+        context: &Context,
+        workspace: &Workspace,
+        base: Option<CommitId>,
+        findings: &mut Findings,
+    ) -> Merge {
+        let moved = match find_admin_dir(context, workspace) {
+            Ok(admin_dir) => admin_dir.map(|admin_dir| Worktree::moved(&context.git, &workspace.path, &admin_dir)),
+            Err(error) => {
+                findings.unverifiable("what git has of it", error);
+                None
+            }
+        };
+        if let Some(worktree) = &moved {
+            files::judge_operation(worktree, findings);
+            match context.git.count_staged(worktree.admin_dir()).await {
+                Ok(0) => {}
+                Ok(count) => findings.add(ReasonCode::Dirty, format!("{} staged", plural(count, "file")), Vec::new()),
+                Err(error) => findings.unverifiable("what is staged", error),
+            }
+        }
+        history::judge_branch(context, workspace, moved.as_ref(), base, findings).await
     }
 
     /// Only what no consent overrides: all that a forced removal must know.

@@ -87,7 +87,7 @@ pub async fn run(app: &App, args: RmArgs) -> Result<u8> {
 
 async fn remove(app: &App, engine: &Engine, name: &str, consent: &Consent, dry_run: bool) -> Result<Workspace> {
     let (context, workspace) = app.workspace(engine, name, Among::Live).await?;
-    let trash_for = context.config().cleanup.trash_for.to_string();
+    let trash_for = words::days(&context.config().cleanup.trash_for.to_string());
     let outcome = if dry_run {
         engine.judge_for(&context, &workspace, consent).await.map(|_| None)
     } else {

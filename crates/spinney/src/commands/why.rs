@@ -8,8 +8,8 @@ use crate::app::App;
 use crate::completion::workspace_names;
 use crate::document;
 use crate::error::Result;
-use crate::ui::style;
 use crate::ui::table::{Cell, Table};
+use crate::ui::{style, words};
 
 /// Tell whether a workspace may go, with every reason
 #[derive(Debug, Args)]
@@ -38,8 +38,8 @@ pub async fn run(app: &App, args: WhyArgs) -> Result<u8> {
     if !table.is_empty() {
         app.ui.print(table);
     }
-    app.ui
-        .print(format!("\n{}", what_helps(&workspace, &verdict, &[], &context.config().cleanup.trash_for.to_string())));
+    let trash_for = words::days(&context.config().cleanup.trash_for.to_string());
+    app.ui.print(format!("\n{}", what_helps(&workspace, &verdict, &[], &trash_for)));
     Ok(0)
 }
 

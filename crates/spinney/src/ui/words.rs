@@ -30,6 +30,15 @@ pub fn span_ago(elapsed: Duration) -> String {
     }
 }
 
+/// `14 days` for `14d`; other spans as they were written.
+pub fn days(span: &str) -> String {
+    match span.strip_suffix('d') {
+        Some("1") => "1 day".to_owned(),
+        Some(count) if count.bytes().all(|byte| byte.is_ascii_digit()) => format!("{count} days"),
+        _ => span.to_owned(),
+    }
+}
+
 /// `18 ms`, `1.8 s`.
 pub fn took(duration: Duration) -> String {
     match duration.as_millis() {
@@ -56,6 +65,7 @@ mod tests {
         assert_eq!(span_ago(Duration::from_secs(40)), "40 s ago");
         assert_eq!(span_ago(Duration::from_secs(3700)), "1 hour ago");
         assert_eq!(span_ago(Duration::from_secs(200_000)), "2 days ago");
+        assert_eq!([days("14d"), days("1d"), days("36h")], ["14 days", "1 day", "36h"]);
         assert_eq!(took(Duration::from_millis(18)), "18 ms");
         assert_eq!(took(Duration::from_millis(1850)), "1.8 s");
     }

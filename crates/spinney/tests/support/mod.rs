@@ -1,0 +1,11 @@
+//! What the tests about lost work share: kinds of content with a token each, and the search for tokens.
+
+#![expect(dead_code, reason = "each test file uses a part of it")]
+
+pub mod kinds;
+pub mod tokens;
+pub mod work;
+
+pub use kinds::{HISTORY, Kind, TREE};
+pub use tokens::Tokens;
+pub use work::Work;
