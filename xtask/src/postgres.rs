@@ -91,7 +91,9 @@ fn install() -> Result<()> {
     };
     println!("== installing PostgreSQL");
     let start = Instant::now();
-    for arguments in [&["update"][..], &["install", "--yes", "--no-install-recommends", "postgresql"]] {
+    // With it come the shells whose completion is tested where they are.
+    let install = ["install", "--yes", "--no-install-recommends", "postgresql", "zsh", "fish"];
+    for arguments in [&["update"][..], &install] {
         let mut command = Command::new(sudo[0]);
         command.args(&sudo[1..]).args(["DEBIAN_FRONTEND=noninteractive", "apt-get", "--quiet"]).args(arguments);
         let status = command.stdin(Stdio::null()).status().context("can't start apt-get")?;

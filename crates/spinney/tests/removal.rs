@@ -57,8 +57,11 @@ fn commit(story: &Story, workspace: &Workspace, file: &str) -> String {
     git(story, workspace, &["rev-parse", "HEAD"])
 }
 
+/// Paths with their mode, and content or a link's target.
+type Files = BTreeMap<PathBuf, (u32, Vec<u8>)>;
+
 /// Everything in a directory: mode, and content or a link's target.
-fn files(directory: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+fn files(directory: &Path) -> Files {
     let mut found = BTreeMap::new();
     let mut open = vec![directory.to_owned()];
     while let Some(place) = open.pop() {
@@ -80,7 +83,7 @@ fn files(directory: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
 }
 
 /// What must be the same after `rm` and `restore`: the files, the index byte by byte, HEAD, and what git makes of it.
-fn state(story: &Story, workspace: &Workspace) -> (BTreeMap<PathBuf, (u32, Vec<u8>)>, Vec<u8>, String, String) {
+fn state(story: &Story, workspace: &Workspace) -> (Files, Vec<u8>, String, String) {
     let index = git(story, workspace, &["rev-parse", "--absolute-git-dir"]) + "/index";
     // Read before git is asked for a status, which may refresh it.
     let index = fs::read(index).unwrap();

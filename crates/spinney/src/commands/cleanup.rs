@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::background;
 use crate::document;
 use crate::error::{CliError, Result};
-use crate::ui::style;
+use crate::ui::{style, words};
 
 /// Move to the trash what is merged or stale, and mend what is out of step; says what stays and why
 #[derive(Debug, Args)]
@@ -89,7 +89,8 @@ pub async fn run(app: &App, args: CleanupArgs) -> Result<u8> {
             "findings": report.findings, "caches": caches,
         }));
     } else {
-        tell(app, &report, args.dry_run, &engine.config().cleanup.trash_for.to_string());
+        let trash_for = words::days(&engine.config().cleanup.trash_for.to_string());
+        tell(app, &report, args.dry_run, &trash_for);
     }
     Ok(u8::from(!report.failed.is_empty()))
 }

@@ -1,0 +1,255 @@
+//! A workspace full of work, what can be done to it, and what must hold after a command died in the middle of it.
+
+#![expect(dead_code, reason = "each test file uses a part of it")]
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use spinney_testkit::{Plant, Ran, Tokens, wait_until};
+
+use crate::common::{Story, files_below};
+
+/// How a process ends that `abort` ended.
+pub const ABORTED: i32 = 134;
+
+const LONG: Duration = Duration::from_secs(60);
+
+/// Issue 1 is the workspace with work in it; further issues come and go.
+pub struct Wood {
+    pub story: Story,
+    pub tree: PathBuf,
+    pub tokens: Tokens,
+    /// Directories outside of the home in which work may lie.
+    pub beside: Vec<PathBuf>,
+    before: State,
+    issue: Cell<u32>,
+}
+
+/// What must be the same once the workspace is back.
+#[derive(Debug, PartialEq, Eq)]
+struct State {
+    files: BTreeMap<PathBuf, Vec<u8>>,
+    rebase: BTreeMap<PathBuf, Vec<u8>>,
+    head: String,
+    branch: String,
+    index: String,
+    status: String,
+}
+
+/// Something that a person does, in several steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deed {
+    Create,
+    /// Of a workspace whose directory vanished.
+    CreateAgain,
+    Remove,
+    /// Of a workspace without work, whose branch goes too.
+    RemoveUnstarted,
+    Restore,
+    RestoreArchived,
+    Purge,
+    Adopt,
+}
+
+impl Wood {
+    pub fn new(plants: &[Plant]) -> Self {
+        Self::of(Story::new(), plants)
+    }
+
+    pub fn of(story: Story, plants: &[Plant]) -> Self {
+        let tree = story.make(&["--issue", "1"]).path();
+        let tokens = Tokens::plant(story.sandbox(), &tree, plants);
+        let before = state(&story, &tree);
+        Self { story, tree, tokens, beside: Vec::new(), before, issue: Cell::new(1) }
+    }
+
+    /// Does what the deed needs before it, and gives the command line of it.
+    #[track_caller]
+    pub fn prepare(&mut self, deed: Deed) -> Vec<String> {
+        let line = match deed {
+            Deed::Create => format!("new --issue {}", self.next_issue()),
+            Deed::CreateAgain => {
+                let issue = self.next_issue().to_string();
+                let tree = self.story.make(&["--issue", &issue]).path();
+                let kept = Tokens::plant(self.story.sandbox(), &tree, &[Plant::Committed, Plant::Staged]);
+                self.tokens.extend(kept);
+                fs::rename(&tree, self.story.sandbox().path().join(format!("vanished-{issue}"))).unwrap();
+                format!("new --issue {issue}")
+            }
+            Deed::Remove => {
+                self.bring("active");
+                "rm issue-1 --force".to_owned()
+            }
+            Deed::RemoveUnstarted => {
+                let issue = self.next_issue().to_string();
+                self.story.make(&["--issue", &issue]);
+                format!("rm issue-{issue}")
+            }
+            Deed::Restore => {
+                self.bring("trashed");
+                "restore issue-1".to_owned()
+            }
+            Deed::RestoreArchived => {
+                self.bring("purged");
+                "restore issue-1".to_owned()
+            }
+            Deed::Purge => {
+                self.bring("trashed");
+                "trash purge issue-1".to_owned()
+            }
+            Deed::Adopt => {
+                let name = format!("foreign-{}", self.next_issue());
+                let path = self.story.foreign_worktree(&name, &name);
+                self.tokens.extend(Tokens::plant(self.story.sandbox(), &path, Plant::PLAIN));
+                self.beside.push(path.clone());
+                format!("adopt {}", path.display())
+            }
+        };
+        line.split(' ').map(str::to_owned).collect()
+    }
+
+    /// Runs a command with these fail points armed.
+    #[track_caller]
+    pub fn run_armed(&self, points: &str, line: &[String]) -> Ran {
+        self.story.cli.with_variable("SPINNEY_FAIL", points).run(line)
+    }
+
+    /// Shows that a person can go on with what a deed was about: to its end, and back to where it all began.
+    #[track_caller]
+    pub fn carry_on(&self, deed: Deed) {
+        let issue = format!("issue-{}", self.issue.get());
+        match deed {
+            Deed::Create | Deed::CreateAgain | Deed::RemoveUnstarted => {
+                let number = self.issue.get().to_string();
+                let made = self.story.make(&["--issue", &number]);
+                if deed == Deed::CreateAgain {
+                    assert!(made.path().join("committed.txt").exists(), "the branch goes on where it was");
+                }
+                self.story.cli.run(&["rm", &issue, "--force"]).ok();
+            }
+            Deed::Adopt => {
+                let path = self.beside.last().unwrap().to_str().unwrap();
+                self.story.cli.run(&["adopt", path]).ok();
+            }
+            Deed::Remove | Deed::Restore | Deed::RestoreArchived | Deed::Purge => {}
+        }
+        self.bring("active");
+        let now = state(&self.story, &self.tree);
+        assert!(now == self.before, "it came back another: {now:#?}\nit was {:#?}", self.before);
+    }
+
+    /// Brings issue 1 into a status, by the commands that lead there.
+    #[track_caller]
+    pub fn bring(&self, wanted: &str) {
+        loop {
+            let status = self.status();
+            let step: &[&str] = match (status.as_str(), wanted) {
+                (now, wanted) if now == wanted => return,
+                ("active", _) => &["rm", "issue-1", "--force"],
+                ("trashed", "purged") => &["trash", "purge", "issue-1"],
+                ("trashed" | "purged", _) => &["restore", "issue-1"],
+                (status, _) => panic!("issue-1 is {status}"),
+            };
+            self.story.cli.run(step).ok();
+        }
+    }
+
+    /// The status of issue 1.
+    #[track_caller]
+    pub fn status(&self) -> String {
+        let (_, status) = self.statuses().into_iter().find(|(name, _)| name == "issue-1").expect("issue-1 has a row");
+        status
+    }
+
+    /// Each workspace's name and status, as the store has them once the next command has looked.
+    #[track_caller]
+    pub fn statuses(&self) -> Vec<(String, String)> {
+        let list = self.story.cli.run(&["ls", "--all", "--json"]).ok().json();
+        let text = |row: &serde_json::Value, key: &str| row[key].as_str().unwrap().to_owned();
+        list["workspaces"].as_array().unwrap().iter().map(|row| (text(row, "name"), text(row, "status"))).collect()
+    }
+
+    /// Asserts all that must hold after the next ordinary command, whatever came before it.
+    #[track_caller]
+    pub fn assert_healed(&self) {
+        let ends = ["active", "trashed", "purged", "lost"];
+        let stuck: Vec<_> = self.statuses().into_iter().filter(|(_, status)| !ends.contains(&status.as_str())).collect();
+        assert!(stuck.is_empty(), "stuck: {stuck:?}");
+        let doctor = self.story.cli.run(&["doctor", "--json"]).ok();
+        assert_eq!(doctor.json()["healthy"], true, "{}", doctor.told());
+        self.story.cli.run(&["cleanup", "orphans"]).ok();
+        let second = self.story.cli.run(&["cleanup", "orphans", "--json"]).ok();
+        assert_eq!(second.json()["findings"], serde_json::json!([]), "a second look finds nothing to do");
+        self.assert_no_stale_lock();
+        self.story.assert_nothing_left_over();
+        let partial = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "partial");
+        let home = self.story.sandbox().spinney_home();
+        let places = [home.join("trash"), home.join("archives"), self.git_dir().join("spinney")];
+        let left: Vec<_> = places.iter().flat_map(|place| files_below(place, 0)).filter(partial).collect();
+        assert!(left.is_empty(), "half done and forgotten: {left:?}");
+        let beside: Vec<_> = self.beside.iter().map(PathBuf::as_path).collect();
+        self.tokens.assert_safe(&self.story.repository, &beside);
+        // Asserts that the main checkout is as it was.
+        self.story.change(|_| ());
+    }
+
+    #[track_caller]
+    fn assert_no_stale_lock(&self) {
+        let operations = self.story.sandbox().spinney_home().join("operations");
+        assert_eq!(files_below(&operations, 0), Vec::<PathBuf>::new(), "operations");
+        let locks: Vec<_> = files(&self.git_dir())
+            .into_keys()
+            .filter(|path| path.extension().is_some_and(|extension| extension == "lock"))
+            .collect();
+        assert!(locks.is_empty(), "git's locks: {locks:?}");
+        let lock = File::open(self.git_dir().join("spinney/lock")).unwrap();
+        assert!(lock.try_lock_shared().is_ok(), "the repository's lock is held");
+    }
+
+    /// Waits until nobody holds the repository's lock: an orphaned git keeps it for as long as it runs.
+    pub fn wait_for_orphans(&self) {
+        let lock = self.git_dir().join("spinney/lock");
+        wait_until(|| File::open(&lock).is_ok_and(|lock| lock.try_lock_shared().is_ok()), LONG);
+    }
+
+    pub fn git_dir(&self) -> PathBuf {
+        self.story.repository.path().join(".git")
+    }
+
+    fn next_issue(&self) -> u32 {
+        self.issue.set(self.issue.get() + 1);
+        self.issue.get()
+    }
+}
+
+fn state(story: &Story, tree: &Path) -> State {
+    let git = |arguments: &[&str]| story.sandbox().git(tree, arguments);
+    let admin_dir = PathBuf::from(git(&["rev-parse", "--absolute-git-dir"]));
+    State {
+        files: files(tree),
+        rebase: files(&admin_dir.join("rebase-merge")),
+        head: git(&["rev-parse", "HEAD"]),
+        branch: story.sandbox().try_git(tree, &["symbolic-ref", "HEAD"]).stdout,
+        index: git(&["ls-files", "--stage"]),
+        status: git(&["--no-optional-locks", "status", "--porcelain=v2", "--untracked-files=all", "--ignored"]),
+    }
+}
+
+/// Everything below a directory: files with their content, directories with none.
+fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![directory.to_owned()];
+    while let Some(place) = open.pop() {
+        for entry in fs::read_dir(place).into_iter().flatten() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path.clone());
+            }
+            found.insert(path.strip_prefix(directory).unwrap().to_owned(), fs::read(&path).unwrap_or_default());
+        }
+    }
+    found
+}
