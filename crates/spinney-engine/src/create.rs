@@ -1,6 +1,7 @@
 //! Makes a workspace, as a journaled operation.
 //!
 //! 1. Row, work and journal are written in one transaction; whoever finds them taken waits for the winner.
+//!    A `lost` workspace is `retiring` first: what its vanished tree left in git is pinned and moved away, to be kept.
 //! 2. `adding`: the worktree is registered with its branch, under the repository's lock.
 //! 3. `filling`: files are checked out; copied files, submodules, ports and set-up follow, outside the lock.
 //! 4. `ready`: everything is there; the row becomes `active` and the operation is closed, in one transaction.
@@ -31,6 +32,7 @@ use crate::provider::worktree;
 use crate::request::{Request, Resolution};
 use crate::{Engine, Error, Result, events, fail, links, processes};
 
+const RETIRING: &str = "retiring";
 const ADDING: &str = "adding";
 const FILLING: &str = "filling";
 const READY: &str = "ready";
@@ -76,7 +78,7 @@ impl Engine {
             again: false,
         };
         let lock = self.begin_operation()?;
-        let operation = self.create_operation(&lock, &workspace, &data)?;
+        let operation = self.create_operation(&lock, &workspace, ADDING, &data)?;
 
         let mut db = self.store.write().await?;
         db.lock_repository(&workspace.repository_id).await?;
@@ -117,7 +119,7 @@ impl Engine {
         let made_branch = (!exists).then(|| workspace.branch.clone());
         let data = CreateData { commit, made_branch, again: true };
         let lock = self.begin_operation()?;
-        let operation = self.create_operation(&lock, &workspace, &data)?;
+        let operation = self.create_operation(&lock, &workspace, RETIRING, &data)?;
         workspace.status = WorkspaceStatus::Creating;
         workspace.error = None;
         let mut db = self.store.write().await?;
@@ -190,6 +192,7 @@ impl Engine {
         fail::point("create.recorded")?;
         if data.again {
             worktree::retire_admin_dir(context, workspace).await?;
+            self.record_step(running, ADDING, data).await?;
         }
         let start = match &data.made_branch {
             Some(name) => Start::NewBranch { name, commit: &data.commit },
@@ -240,7 +243,9 @@ impl Engine {
         let made_branch = data.made_branch.as_ref();
         // A set-up command outlives a killed Spinney, and would go on writing to where the tree was.
         processes::end_started_with(SETUP_VARIABLE, operation.id.as_str());
-        let gone = worktree::discard(context, &self.home, &operation.id, workspace, &data.commit, made_branch).await?;
+        // While retiring, all there is belongs to the tree that vanished.
+        let gone = operation.step == RETIRING
+            || worktree::discard(context, &self.home, &operation.id, workspace, &data.commit, made_branch).await?;
         let mut db = self.store.write().await?;
         db.delete_ports(&workspace.id).await?;
         if gone && !data.again {
@@ -275,8 +280,14 @@ impl Engine {
         Ok("undone")
     }
 
-    fn create_operation(&self, lock: &OperationLock, workspace: &Workspace, data: &CreateData) -> Result<Operation> {
-        journal::new_operation(self, lock, OperationKind::Create, &workspace.repository_id, &workspace.id, ADDING, data)
+    fn create_operation(
+        &self,
+        lock: &OperationLock,
+        workspace: &Workspace,
+        step: &str,
+        data: &CreateData,
+    ) -> Result<Operation> {
+        journal::new_operation(self, lock, OperationKind::Create, &workspace.repository_id, &workspace.id, step, data)
     }
 
     fn new_workspace(&self, context: &Context, request: &Request, plan: &Plan) -> Workspace {

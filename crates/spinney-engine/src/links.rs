@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 
-use spinney_core::Workspace;
+use spinney_core::{Workspace, WorkspaceStatus};
 
 use crate::home::{Home, make_private_directory};
 
@@ -17,6 +17,16 @@ pub(crate) fn make(home: &Home, workspace: &Workspace) -> io::Result<()> {
     let _ = fs::remove_file(&aside);
     std::os::unix::fs::symlink(&workspace.path, &aside)?;
     fs::rename(aside, link)
+}
+
+/// Makes a link that is missing, and drops one that leads to a workspace which is not live. Nothing depends on it.
+pub(crate) fn mend(home: &Home, workspace: &Workspace) {
+    let link = home.link(&workspace.account, &workspace.repository, &workspace.name);
+    if workspace.status != WorkspaceStatus::Active {
+        drop(home, workspace);
+    } else if fs::symlink_metadata(link).is_err() {
+        let _ = make(home, workspace);
+    }
 }
 
 /// Drops the link, if it is this workspace's.

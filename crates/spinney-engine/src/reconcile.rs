@@ -9,10 +9,13 @@
 //! | active | any | root not there | reported: is its disk mounted? |
 //! | active | gone or damaged | there | `broken`, with the reason |
 //! | lost, broken | there | there | `active` again |
+//! | active, lost | in the trash, or in an archive | the same | `trashed`, `purged`: the store is older than the disk |
+//! | trashed, purged | there, under its id | there | `active`: the same |
 //! | trashed | in the trash | in the trash | nothing |
 //! | purged | in the trash | in the trash | `trashed` again: a restore from the archive died |
 //! | trashed | gone, or not | gone, or not | reported; an archive or rescue ref is named |
 //! | none | ours by its marker | there | adopted under its old id |
+//! | none | ours by its marker | gone, its root is there | its row comes back, `lost` |
 //! | none | in the trash, ours by its marker | in the trash | its row comes back, `trashed` |
 //! | none | in an archive, ours by its marker | – | its row comes back, `purged` |
 //! | none | somebody else's | any | reported |
@@ -30,7 +33,7 @@ use crate::context::{Context, tree_root};
 use crate::lookup::Among;
 use crate::provider::marker::{Marker, Removal};
 use crate::provider::worktree::{self, Tree, open};
-use crate::{Engine, Error, Result, disk, home};
+use crate::{Engine, Error, Result, disk, home, links};
 
 /// One thing that was not as it should be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -65,6 +68,10 @@ impl Engine {
         for row in &rows {
             self.reconcile_row(context, row, &mut findings).await?;
         }
+        if !dry_run {
+            let rows = self.workspaces(Some(&context.repository.id), Among::All).await?;
+            rows.iter().for_each(|row| links::mend(&self.home, row));
+        }
         self.reconcile_worktrees(context, &mut findings).await?;
         self.reconcile_trash(context, &mut findings).await?;
         self.reconcile_archives(context, &mut findings).await?;
@@ -79,7 +86,14 @@ impl Engine {
             WorkspaceStatus::Active | WorkspaceStatus::Lost | WorkspaceStatus::Broken => {
                 self.reconcile_live(context, row, findings).await
             }
-            WorkspaceStatus::Purged => self.reconcile_purged(context, row, findings).await,
+            WorkspaceStatus::Purged if !self.is_back(context, row) => self.reconcile_purged(context, row, findings).await,
+            WorkspaceStatus::Trashed | WorkspaceStatus::Purged if self.is_back(context, row) => {
+                findings.done(format!("{name}: the store says {}, but it was restored", row.status), "marked active");
+                if !findings.dry_run {
+                    self.mark_back(row).await?;
+                }
+                Ok(())
+            }
             WorkspaceStatus::Trashed => {
                 let tree = worktree::trash_place(&self.home, &row.path, row.id.as_str());
                 let admin_dir = worktree::trashed_admin_dir(context, &row.id);
@@ -95,7 +109,7 @@ impl Engine {
                 }
                 Ok(())
             }
-            WorkspaceStatus::Warm => Ok(()),
+            WorkspaceStatus::Warm | WorkspaceStatus::Purged => Ok(()),
         }
     }
 
@@ -143,7 +157,10 @@ impl Engine {
                 }
                 (WorkspaceStatus::Active, None)
             }
-            Tree::Missing => (WorkspaceStatus::Lost, None),
+            Tree::Missing => match self.where_it_went(context, row) {
+                Some(gone) => return self.reconcile_gone(row, gone, findings).await,
+                None => (WorkspaceStatus::Lost, None),
+            },
             Tree::RootMissing => {
                 findings
                     .seen(format!("{name}: `{}` is not there: is its disk mounted?", tree_root(&row.path).display()));
@@ -172,6 +189,53 @@ impl Engine {
         Ok(())
     }
 
+    /// Whether a removed workspace stands in its place, whole and under its own id: the store is older than the disk.
+    fn is_back(&self, context: &Context, row: &Workspace) -> bool {
+        let Tree::Whole(tree) = open(context, &row.path) else { return false };
+        Marker::load(tree.admin_dir()).is_some_and(|marker| marker.id == row.id)
+    }
+
+    async fn mark_back(&self, row: &Workspace) -> Result<()> {
+        let back = Workspace { status: WorkspaceStatus::Active, removed_at: None, ..row.clone() };
+        let mut db = self.store.write().await?;
+        if db.workspace_on_branch(&row.repository_id, &row.branch).await?.is_none()
+            && db.update_workspace(&back, &[row.status]).await?
+        {
+            db.insert_work(&row.repository_id, &row.work, &row.id).await?;
+        }
+        Ok(db.commit().await?)
+    }
+
+    /// Where a live row's directory is by now, when the store is older than the disk: in the trash, or in an archive.
+    pub(crate) fn where_it_went(&self, context: &Context, row: &Workspace) -> Option<WorkspaceStatus> {
+        let tree = worktree::trash_place(&self.home, &row.path, row.id.as_str());
+        if Removal::load(&worktree::trashed_admin_dir(context, &row.id)).is_some() && tree.exists() {
+            return Some(WorkspaceStatus::Trashed);
+        }
+        let registered = worktree::find_admin_dir(context, row).is_ok_and(|found| found.is_some());
+        (self.archive_of(row).is_some() && !registered).then_some(WorkspaceStatus::Purged)
+    }
+
+    /// A row that says live of what was removed: the store is older than the disk.
+    async fn reconcile_gone(&self, row: &Workspace, status: WorkspaceStatus, findings: &mut Findings) -> Result<()> {
+        findings.done(format!("{}: the store says {}, but it was removed", row.name, row.status), &format!("marked {status}"));
+        if !findings.dry_run {
+            self.mark_gone(row, status).await?;
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn mark_gone(&self, row: &Workspace, status: WorkspaceStatus) -> Result<()> {
+        let gone = Workspace { status, error: None, removed_at: Some(Timestamp::now()), ..row.clone() };
+        let mut db = self.store.write().await?;
+        if db.update_workspace(&gone, &[row.status]).await? {
+            db.delete_works(&row.id).await?;
+            db.delete_ports(&row.id).await?;
+            db.unbind_conversations(&row.id).await?;
+        }
+        Ok(db.commit().await?)
+    }
+
     /// Where else the work of a damaged trash entry is.
     async fn what_is_left(&self, context: &Context, row: &Workspace) -> Result<String> {
         let rescue = worktree::rescue_ref(&row.id);
@@ -190,7 +254,7 @@ impl Engine {
             }
             let shown = entry.path.display();
             let Ok(tree) = Worktree::open(&context.git, &entry.path) else {
-                findings.seen(format!("worktree `{shown}` is registered in git, but not there or damaged"));
+                self.reconcile_missing(context, &entry.path, findings).await?;
                 continue;
             };
             if Marker::load(tree.admin_dir()).is_none() {
@@ -203,6 +267,29 @@ impl Engine {
             {
                 findings.seen(format!("worktree `{shown}` can't be adopted: {error}"));
             }
+        }
+        Ok(())
+    }
+
+    /// A worktree that git knows, the store does not, and that is not there: ours is `lost`, another's only seen.
+    async fn reconcile_missing(&self, context: &Context, path: &Path, findings: &mut Findings) -> Result<()> {
+        let shown = path.display();
+        let marker = match worktree::find_admin_dir_of(context, path)? {
+            Some(admin_dir) => Marker::load(&admin_dir),
+            None => None,
+        };
+        let Some(marker) = marker.filter(|_| matches!(open(context, path), Tree::Missing)) else {
+            findings.seen(format!("worktree `{shown}` is registered in git, but not there or damaged"));
+            return Ok(());
+        };
+        if self.store.read().await?.workspace(&marker.id).await?.is_some() {
+            findings.seen(format!("worktree `{shown}` is registered in git, but not there"));
+            return Ok(());
+        }
+        findings.done(format!("worktree `{shown}` was ours and is gone; git still has its part"), "taken in as lost");
+        if !findings.dry_run {
+            let row = self.new_row(context, Marker { path: path.to_owned(), ..marker }, WorkspaceStatus::Lost);
+            self.insert_row(&row, std::slice::from_ref(&row.work)).await?;
         }
         Ok(())
     }
@@ -225,12 +312,9 @@ impl Engine {
             if known.is_some() || admin_dir.file_name() != Some(marker.id.as_str().as_ref()) {
                 continue;
             }
-            if !tree.exists() {
-                let rescue = worktree::rescue_ref(&marker.id);
-                findings.seen(format!("`{}` is left of a removed workspace; see `{rescue}`", admin_dir.display()));
-                continue;
-            }
-            findings.done(format!("`{}` is in the trash, but the store does not know it", tree.display()), "taken in");
+            // A workspace whose directory was gone already has only git's part in the trash.
+            let shown = if tree.exists() { &tree } else { &admin_dir };
+            findings.done(format!("`{}` is in the trash, but the store does not know it", shown.display()), "taken in");
             if !findings.dry_run {
                 let branch = removal.branch.unwrap_or_else(|| marker.branch.clone());
                 let row = self.new_row(context, Marker { branch, ..marker }, WorkspaceStatus::Trashed);
@@ -313,7 +397,7 @@ impl Engine {
         db.commit().await?;
         if row.status == WorkspaceStatus::Active {
             let _ = home::make_tree_root(tree_root(&row.path));
-            let _ = crate::links::make(&self.home, row);
+            let _ = links::make(&self.home, row);
         }
         Ok(())
     }

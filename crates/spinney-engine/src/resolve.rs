@@ -107,6 +107,14 @@ impl Engine {
 
     /// Checks a row against the disk before its path is used.
     async fn look(&self, context: &Context, workspace: Workspace, observer: Observer<'_>) -> Result<Look> {
+        if let (WorkspaceStatus::Active | WorkspaceStatus::Lost, Tree::Missing) =
+            (workspace.status, worktree::open(context, &workspace.path))
+            && let Some(gone) = self.where_it_went(context, &workspace)
+        {
+            // The store is older than the disk: it was removed, and can be restored.
+            self.mark_gone(&workspace, gone).await?;
+            return Ok(Look::Again);
+        }
         match workspace.status {
             WorkspaceStatus::Creating | WorkspaceStatus::Removing => {
                 let operation = self.store.read().await?.open_operation_of(&workspace.id).await?;

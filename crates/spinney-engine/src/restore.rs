@@ -49,7 +49,9 @@ impl Engine {
         let removal = Removal::load(&admin_dir)
             .ok_or_else(|| refused(format!("`{}` is gone or can't be read", admin_dir.display())))?;
         if !tree.exists() {
-            return Err(refused(format!("`{}` is gone", tree.display())));
+            self.rebuild_missing_tree(context, &tree, &admin_dir).await?;
+            let what = "its files were gone; those that git has are back".to_owned();
+            observer(Notice::Warning(Warning::Minor { what }));
         }
         if workspace.path.exists() {
             return Err(refused(format!("`{}` is taken by now", workspace.path.display())));

@@ -15,6 +15,8 @@ impl Worktree {
 
     /// Writes every file that the index has, and nothing else; LFS pointers stay as they are.
     pub async fn checkout_index(&self) -> Result<()> {
+        // What was only announced to the index (`add --intent-to-add`) stands there as this object, which need not exist.
+        self.command().args(["hash-object", "-w", "--stdin"]).stdin_bytes(Vec::new()).run().await?;
         let command = with_lfs(self.command(), false).config("checkout.workers", workers().to_string());
         command.args(["checkout-index", "--all", "--force", "--index", "--quiet"]).run().await.map(drop)
     }

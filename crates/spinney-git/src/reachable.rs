@@ -18,13 +18,20 @@ impl Repository {
         number("git rev-list", &answer)
     }
 
-    /// Drops a rescue ref whose commits are all on a branch, a remote or a tag, and which holds no object of an index.
-    pub async fn drop_rescue_if_needless(&self, lock: &RepositoryLock, rescue_ref: &str) -> Result<bool> {
-        let Some(pin) = self.load_ref(rescue_ref).await? else { return Ok(false) };
+    /// Whether a rescue ref keeps no commit alive that is not on a branch, a remote or a tag. One that is not there keeps
+    /// none.
+    pub async fn is_rescue_needless(&self, rescue_ref: &str) -> Result<bool> {
+        let Some(pin) = self.load_ref(rescue_ref).await? else { return Ok(true) };
         let parents = format!("{pin}^@");
         let known = ["--not", "--branches", "--remotes", "--tags"];
         let command = self.command().args(["rev-list", "--objects", "--count", &parents]).args(known);
-        if number("git rev-list", &command.text().await?)? > 0 {
+        Ok(number("git rev-list", &command.text().await?)? == 0)
+    }
+
+    /// Drops a rescue ref that is needless. What an index alone holds does not count: that is in an archive, or nowhere.
+    pub async fn drop_rescue_if_needless(&self, lock: &RepositoryLock, rescue_ref: &str) -> Result<bool> {
+        let Some(pin) = self.load_ref(rescue_ref).await? else { return Ok(false) };
+        if !self.is_rescue_needless(rescue_ref).await? {
             return Ok(false);
         }
         self.delete_ref(lock, rescue_ref, &pin).await?;

@@ -70,7 +70,17 @@ impl Worktree {
     pub async fn load_status(&self, options: &StatusOptions) -> Result<Status> {
         let untracked = if options.untracked { "--untracked-files=all" } else { "--untracked-files=no" };
         let ignored = if options.ignored { "--ignored=matching" } else { "--ignored=no" };
-        let output = self.status_command().args([untracked, ignored]).run().await?;
+        self.run_status(&[untracked, ignored]).await
+    }
+
+    /// The same with all untracked and ignored files, for a tree that was moved: the links between submodules and their
+    /// repositories lead nowhere then, and git would give no answer at all.
+    pub async fn load_status_without_submodules(&self) -> Result<Status> {
+        self.run_status(&["--untracked-files=all", "--ignored=matching", "--ignore-submodules=all"]).await
+    }
+
+    async fn run_status(&self, options: &[&str]) -> Result<Status> {
+        let output = self.status_command().args(options).run().await?;
         // A directory that may not be read is only a warning to git.
         if let Some(line) = unreadable(&output.stderr) {
             return Err(Error::PermissionDenied { detail: line.to_owned() });

@@ -5,29 +5,14 @@
 mod common;
 mod crash_support;
 
-use crash_support::{ABORTED, Deed, Wood};
-use spinney_engine::fail::POINTS;
-use spinney_testkit::Plant;
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
-/// The ways to reach a point: a deed, and what must fail before so that the point is passed.
-fn ways_to(point: &str) -> &'static [(Deed, &'static str)] {
-    use Deed::{Adopt, Create, CreateAgain, Purge, Remove, RemoveUnstarted, Restore, RestoreArchived};
-    match point.split_once('.').unwrap() {
-        ("create", "lost-pinned" | "lost-retired") => &[(CreateAgain, "")],
-        ("create", _) => &[(Create, ""), (CreateAgain, "")],
-        ("undo", _) => &[(Create, "create.filled=denied,"), (CreateAgain, "create.filled=denied,")],
-        ("remove", "branch") => &[(RemoveUnstarted, "")],
-        ("remove", "undone") => &[(Remove, "remove.recorded=denied,")],
-        ("remove", _) => &[(Remove, "")],
-        ("restore", "undo-moved" | "undone") => &[(Restore, "restore.branch=denied,")],
-        ("restore", _) => &[(Restore, ""), (RestoreArchived, "")],
-        ("unarchive", _) => &[(RestoreArchived, "")],
-        ("purge", "undone") => &[(Purge, "purge.written=denied,")],
-        ("purge", _) => &[(Purge, "")],
-        ("adopt", _) => &[(Adopt, "")],
-        _ => panic!("no operation is known to pass `{point}`"),
-    }
-}
+use common::Story;
+use crash_support::kill::{Random, Victim, kill};
+use crash_support::{ABORTED, Deed, Wood, ways_to};
+use spinney_engine::fail::POINTS;
+use spinney_testkit::{Plant, Sandbox};
 
 /// Dies at every point of an operation, heals, and goes on; once with a healer that dies too, at each of its own steps.
 fn die_at_each(operation: &str, plants: &[Plant]) {
@@ -97,4 +82,66 @@ fn no_operation_is_left_out() {
     let known = ["create", "undo", "remove", "restore", "unarchive", "purge", "adopt"];
     let unknown: Vec<_> = POINTS.iter().filter(|point| !known.contains(&point.split_once('.').unwrap().0)).collect();
     assert!(unknown.is_empty(), "no test dies at {unknown:?}");
+}
+
+/// A number that the caller of the test may give.
+#[expect(clippy::disallowed_methods, reason = "`cargo xtask crash` hands its options over by the environment")]
+fn given(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("`{variable}` is no number")))
+}
+
+/// A repository whose checkout and set-up take long enough to be hit.
+fn slow_story() -> Story {
+    let repository = Sandbox::new().repository("app");
+    for number in 0..400 {
+        repository.write(format!("src/{}/file-{number}.txt", number % 20), format!("{number}\n").repeat(50));
+    }
+    repository.commit("many files");
+    let repository = repository.with_remote();
+    repository.sandbox().write_config(
+        "[workspace]\nports = [\"web\"]\nsetup = [\"echo made > target-made.local; sleep 0.02; true\"]\n",
+    );
+    Story::of(repository)
+}
+
+/// Issue 1 and further ones are made, removed, restored and purged, and each time somebody is killed in the middle.
+/// `SPINNEY_CRASH_ROUNDS` and `SPINNEY_CRASH_SEED` make it longer, and the same again.
+#[test]
+fn killed_at_random_nothing_is_lost() {
+    let rounds = given("SPINNEY_CRASH_ROUNDS").unwrap_or(24);
+    let seed = given("SPINNEY_CRASH_SEED").unwrap_or_else(|| u64::from(std::process::id()));
+    println!("{rounds} rounds with SPINNEY_CRASH_SEED={seed}");
+    let mut random = Random::new(seed);
+    let deeds = [Deed::Create, Deed::CreateAgain, Deed::Remove, Deed::Restore, Deed::RestoreArchived, Deed::Purge];
+    let mut wood = Wood::of(slow_story(), Plant::REBASING);
+    // How long each deed takes when nobody is killed: a delay is drawn from that.
+    let mut usual: HashMap<String, Duration> = HashMap::new();
+    let mut hit = 0;
+    for round in 1..=rounds {
+        if round % 60 == 0 {
+            let plants = random.choose(&[Plant::PLAIN, Plant::DETACHED, Plant::REBASING]);
+            wood = Wood::of(slow_story(), plants);
+        }
+        let (deed, victim) = (random.choose(&deeds), random.choose(&[Victim::Spinney, Victim::Git, Victim::All]));
+        let line = wood.prepare(deed);
+        let most = *usual.entry(format!("{deed:?}")).or_insert(Duration::from_millis(60));
+        let delay = Duration::from_micros(random.below(most.as_micros() as u64));
+        println!("round {round}: {deed:?}, {victim:?} killed after {delay:?}");
+        let start = Instant::now();
+        let mut running = wood.story.cli.spawn(&line);
+        std::thread::sleep(delay);
+        kill(running.id(), victim, &mut || running.is_running());
+        let ran = running.wait();
+        let survived = ran.status == 0;
+        hit += u64::from(!survived);
+        let took = if survived { start.elapsed() } else { most + most / 8 };
+        usual.insert(format!("{deed:?}"), took.clamp(Duration::from_millis(20), Duration::from_secs(2)));
+        // The next command waits for a git that was left behind, and heals.
+        wood.story.cli.run(&["ls"]).ok();
+        wood.wait_for_orphans();
+        wood.assert_healed();
+        wood.carry_on(deed);
+    }
+    println!("{hit} of {rounds} commands were hit before their end");
+    assert!(hit * 4 >= rounds, "only {hit} of {rounds} were hit: the delays are too long");
 }

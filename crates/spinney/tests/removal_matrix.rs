@@ -226,6 +226,7 @@ fn sweep_meets_each_kind(sweep: impl Fn(&Story, &[(&Kind, Work)]) -> Vec<String>
     let story = story();
     let mut tokens = Tokens::default();
     let mut works = Vec::new();
+    story.sandbox().write_config("[limits]\nmax_workspaces = 100\n[workspace]\nsubmodules = false\n");
     for (number, kind) in HISTORY.iter().chain(TREE).enumerate() {
         let work = Work::new(&story, &(number + 1).to_string());
         work.commit(&format!("merged-{number}.txt"), "merged");

@@ -105,7 +105,14 @@ impl Engine {
         }
         let sweep = if what.merged { Sweep::Merged } else { Sweep::Stale };
         let verdict = self.judge(context, &workspace, Remover::Sweep(sweep)).await?;
-        let Some(cause) = self.cause(context, &workspace, &verdict, what).await? else { return Ok(()) };
+        let Some(cause) = self.cause(context, &workspace, &verdict, what).await? else {
+            // Not stale is no reason to tell; not merged, or merged and held back, is.
+            let reasons = if what.merged { self.blockers(&verdict) } else { Vec::new() };
+            if !reasons.is_empty() {
+                report.kept.push(Kept { workspace, reasons });
+            }
+            return Ok(());
+        };
         let verdict = match cause {
             Cause::Merged(_) => verdict,
             Cause::Stale(_) => self.judge(context, &workspace, Remover::Sweep(Sweep::Stale)).await?,

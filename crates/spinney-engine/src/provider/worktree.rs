@@ -187,18 +187,12 @@ pub(crate) fn bring_back(
 
 /// The admin dirs of linked worktrees that lie inside a workspace's tree.
 pub(crate) fn nested_admin_dirs(context: &Context, path: &Path) -> Result<Vec<PathBuf>> {
-    let worktrees = context.git.common_dir().join("worktrees");
-    let entries = match fs::read_dir(&worktrees) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(Error::files(&worktrees, "read")(error)),
-    };
     let is_nested = |admin_dir: &PathBuf| {
         let pointer = fs::read_to_string(admin_dir.join("gitdir")).unwrap_or_default();
         let tree = Path::new(pointer.trim_end()).parent();
         tree.is_some_and(|tree| tree != path && tree.starts_with(path))
     };
-    Ok(entries.flatten().map(|entry| entry.path()).filter(is_nested).collect())
+    Ok(admin_dirs(context)?.into_iter().filter(is_nested).collect())
 }
 
 /// Keeps a stray prune from a worktree that is in the trash inside another; a lock that is there already stays.
@@ -266,18 +260,29 @@ pub(crate) fn find_admin_dir(context: &Context, workspace: &Workspace) -> Result
     if let Ok(worktree) = Worktree::open(&context.git, &workspace.path) {
         return Ok(Some(worktree.admin_dir().to_owned()));
     }
-    let worktrees = context.git.common_dir().join("worktrees");
-    let entries = match fs::read_dir(&worktrees) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(Error::files(&worktrees, "read")(error)),
-    };
     let expected = workspace.path.join(".git");
-    let ours = |admin_dir: &Path| match fs::read_to_string(admin_dir.join("gitdir")) {
+    let ours = |admin_dir: &PathBuf| match fs::read_to_string(admin_dir.join("gitdir")) {
         Ok(text) if !text.trim().is_empty() => Path::new(text.trim_end()) == expected,
         _ => admin_dir.file_name().is_some_and(|name| name.to_string_lossy().contains(workspace.id.as_str())),
     };
-    Ok(entries.flatten().map(|entry| entry.path()).find(|admin_dir| ours(admin_dir)))
+    Ok(admin_dirs(context)?.into_iter().find(ours))
+}
+
+/// Finds the admin dir that names a path, which need not be there.
+pub(crate) fn find_admin_dir_of(context: &Context, path: &Path) -> Result<Option<PathBuf>> {
+    let pointer = |admin_dir: &Path| fs::read_to_string(admin_dir.join("gitdir")).unwrap_or_default();
+    let names_it = |admin_dir: &PathBuf| Path::new(pointer(admin_dir).trim_end()) == path.join(".git");
+    Ok(admin_dirs(context)?.into_iter().find(names_it))
+}
+
+/// Git's directories for the linked worktrees.
+fn admin_dirs(context: &Context) -> Result<Vec<PathBuf>> {
+    let worktrees = context.git.common_dir().join("worktrees");
+    match fs::read_dir(&worktrees) {
+        Ok(entries) => Ok(entries.flatten().map(|entry| entry.path()).collect()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(Error::files(&worktrees, "read")(error)),
+    }
 }
 
 fn free_admin_name(worktrees: &Path, wanted: &str, id: &WorkspaceId) -> String {

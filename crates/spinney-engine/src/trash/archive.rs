@@ -29,8 +29,11 @@ pub(super) struct Manifest {
     pub entries: BTreeMap<String, String>,
     /// Tracked files that had been deleted in the tree, escaped.
     pub deleted: Vec<String>,
-    /// The mode of the tree's own directory.
-    pub mode: u32,
+    /// Whether the tree's part is all of the tree, and not only what differs from the index.
+    #[serde(default)]
+    pub whole: bool,
+    /// The mode of the tree's own directory; none where it was gone before.
+    pub mode: Option<u32>,
 }
 
 /// What goes into an archive.
@@ -39,7 +42,8 @@ pub(super) struct Contents<'a> {
     pub tree: &'a Path,
     /// Paths in the tree: files, links, or directories with all that is in them.
     pub kept: &'a [PathBuf],
-    pub deleted: &'a [PathBuf],
+    /// Tracked files that are not in the tree; none where `kept` is all of it.
+    pub deleted: Option<&'a [PathBuf]>,
 }
 
 /// Writes an archive, flushed to the disk, for its owner only.
@@ -48,8 +52,9 @@ pub(super) fn write(place: &Path, contents: &Contents<'_>) -> io::Result<()> {
     let mut writer = Writer {
         tar: Builder::new(zstd::Encoder::new(file, COMPRESSION)?),
         manifest: Manifest {
-            deleted: contents.deleted.iter().map(|path| escape(path.as_os_str())).collect(),
-            mode: fs::metadata(contents.tree)?.permissions().mode(),
+            deleted: contents.deleted.into_iter().flatten().map(|path| escape(path.as_os_str())).collect(),
+            whole: contents.deleted.is_none(),
+            mode: mode(contents.tree)?,
             ..Manifest::default()
         },
     };
@@ -65,6 +70,14 @@ pub(super) fn write(place: &Path, contents: &Contents<'_>) -> io::Result<()> {
     writer.tar.append_data(&mut header, MANIFEST, manifest.as_slice())?;
     let file = writer.tar.into_inner()?.finish()?;
     file.sync_all()
+}
+
+fn mode(tree: &Path) -> io::Result<Option<u32>> {
+    match fs::metadata(tree) {
+        Ok(metadata) => Ok(Some(metadata.permissions().mode())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 struct Writer {
@@ -176,6 +189,9 @@ fn unpack(place: &Path, part: &str, to: &Path) -> io::Result<()> {
             return Err(io::Error::new(io::ErrorKind::InvalidData, format!("`{}` leaves its place", name.display())));
         }
         let target = to.join(inside);
+        if inside.ancestors().skip(1).any(|parent| parent != Path::new("") && to.join(parent).is_symlink()) {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, format!("`{}` lies behind a link", name.display())));
+        }
         let header = entry.header().clone();
         match header.entry_type() {
             EntryType::Directory => {
@@ -311,7 +327,7 @@ mod tests {
         let kept: Vec<PathBuf> = fs::read_dir(&tree).unwrap().map(|entry| entry.unwrap().file_name().into()).collect();
         let place = directory.join("archive");
         let deleted = [PathBuf::from("gone")];
-        write(&place, &Contents { admin_dir: &admin_dir, tree: &tree, kept: &kept, deleted: &deleted }).unwrap();
+        write(&place, &Contents { admin_dir: &admin_dir, tree: &tree, kept: &kept, deleted: Some(&deleted) }).unwrap();
         (place, tree)
     }
 

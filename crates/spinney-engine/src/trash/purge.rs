@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use spinney_core::{Operation, OperationKind, OperationStatus, Timestamp, Workspace, WorkspaceStatus};
-use spinney_git::{StatusOptions, Worktree};
+use spinney_git::Worktree;
 
 use super::archive::{self, Contents};
 use super::size::size_on_disk;
@@ -19,6 +19,7 @@ use crate::context::Context;
 use crate::journal::{self, Running};
 use crate::lookup::Among;
 use crate::notice::{Notice, Observer, Warning};
+use crate::provider::marker::Removal;
 use crate::provider::worktree;
 use crate::verdict::find_repositories;
 use crate::{Engine, Error, Result, disk, events, fail, home};
@@ -53,10 +54,11 @@ pub struct Purged {
 }
 
 /// What of a tree is not in git.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Own {
     kept: Vec<PathBuf>,
-    deleted: Vec<PathBuf>,
+    /// Tracked files that are not there; none where git gave no answer and all of the tree is kept.
+    deleted: Option<Vec<PathBuf>>,
 }
 
 impl Engine {
@@ -101,9 +103,9 @@ impl Engine {
         }
         let tree = worktree::trash_place(&self.home, &workspace.path, workspace.id.as_str());
         let admin_dir = worktree::trashed_admin_dir(context, &workspace.id);
-        if !tree.exists() || !admin_dir.exists() {
-            let missing = if tree.exists() { admin_dir } else { tree };
-            return Err(Error::TreeMissing { name: workspace.name.clone(), path: missing });
+        // A tree that was gone already when the workspace was removed is none the less purged: git's part of it is here.
+        if !admin_dir.exists() {
+            return Err(Error::TreeMissing { name: workspace.name.clone(), path: admin_dir });
         }
         if let Some(mount) = disk::mounts_inside(&tree).map_err(Error::files(&tree, "inspected"))?.first() {
             return Err(Error::MountInside { name: workspace.name.clone(), mount: mount.clone() });
@@ -167,13 +169,17 @@ impl Engine {
         let place = self.archive_place(workspace);
         let directory = place.parent().unwrap_or(self.home.root());
         home::make_private_directory(directory).map_err(Error::files(directory, "made"))?;
-        let own = self.own_of(context, data).await;
-        if own.is_empty() && !holds_state(&data.admin_dir) {
+        let own = self.own_of(context, data).await?;
+        if own.is_empty()
+            && !holds_state(&data.admin_dir)
+            && !place.exists()
+            && self.is_safe_elsewhere(context, workspace, data).await?
+        {
             return Ok(None);
         }
         let aside = place.with_extension("partial");
         let contents =
-            Contents { admin_dir: &data.admin_dir, tree: &data.tree, kept: &own.kept, deleted: &own.deleted };
+            Contents { admin_dir: &data.admin_dir, tree: &data.tree, kept: &own.kept, deleted: own.deleted.as_deref() };
         archive::write(&aside, &contents).map_err(Error::files(&aside, "written"))?;
         fail::point("purge.written")?;
         archive::verify(&aside).map_err(Error::files(&aside, "read back"))?;
@@ -184,40 +190,58 @@ impl Engine {
         Ok(Some(place))
     }
 
+    /// Whether nothing would have to come back: the branch went as merged or unstarted, and every commit is elsewhere.
+    async fn is_safe_elsewhere(&self, context: &Context, workspace: &Workspace, data: &PurgeData) -> Result<bool> {
+        let branch = Removal::load(&data.admin_dir).and_then(|removal| removal.branch);
+        let Some(branch) = branch else { return Ok(false) };
+        Ok(context.git.load_branch(&branch).await?.is_none()
+            && context.git.is_rescue_needless(&worktree::rescue_ref(&workspace.id)).await?)
+    }
+
     /// Finds what of a tree is not in git. Where git gives no answer, all of it counts.
-    async fn own_of(&self, context: &Context, data: &PurgeData) -> Own {
+    async fn own_of(&self, context: &Context, data: &PurgeData) -> Result<Own> {
+        if !data.tree.exists() {
+            return Ok(Own { kept: Vec::new(), deleted: Some(Vec::new()) });
+        }
         let worktree = Worktree::moved(&context.git, &data.tree, &data.admin_dir);
         match self.ask_git(&worktree, &data.tree).await {
-            Ok(own) => own,
-            Err(_) => Own { kept: everything(&data.tree), deleted: Vec::new() },
+            Ok(own) => Ok(own),
+            Err(_) => {
+                let kept = everything(&data.tree).map_err(Error::files(&data.tree, "read"))?;
+                Ok(Own { kept, deleted: None })
+            }
         }
     }
 
     async fn ask_git(&self, worktree: &Worktree, tree: &Path) -> Result<Own> {
-        let status = worktree.load_status(&StatusOptions { untracked: true, ignored: true }).await?;
+        // The links between a submodule and its repository lead nowhere from here: submodules are kept whole.
+        let status = worktree.load_status_without_submodules().await?;
         let hidden = worktree.load_hidden_edits().await?;
-        let mut own = Own::default();
+        let (mut kept, mut deleted) = (worktree.load_gitlinks().await?, Vec::new());
         for path in status.changes.into_iter().map(|change| change.path).chain(hidden) {
-            let there = std::fs::symlink_metadata(tree.join(&path)).is_ok();
-            if there { own.kept.push(path) } else { own.deleted.push(path) }
+            if is_in_tree(tree, &path) { kept.push(path) } else { deleted.push(path) }
         }
-        own.kept.extend(status.untracked.into_iter().map(|entry| entry.path));
+        kept.extend(status.untracked.into_iter().map(|entry| entry.path));
+        let mut caches = Vec::new();
         for path in status.ignored.into_iter().map(|entry| entry.path) {
             if !self.is_cache(&path) {
-                own.kept.push(path);
+                kept.push(path);
                 continue;
             }
             // A cache can be made again, a repository inside it can not.
-            let mut nested = Vec::new();
             if tree.join(&path).is_dir() {
-                find_repositories(tree, &path, &mut nested).map_err(Error::files(&tree.join(&path), "read"))?;
+                find_repositories(tree, &path, &mut kept).map_err(Error::files(&tree.join(&path), "read"))?;
             }
-            own.kept.extend(nested);
+            caches.push(path);
         }
-        empty_directories(tree, Path::new(""), &mut own.kept).map_err(Error::files(tree, "read"))?;
-        own.kept.sort();
-        own.kept.dedup();
-        Ok(own)
+        unknown_to_git(tree, Path::new(""), &caches, &mut kept).map_err(Error::files(tree, "read"))?;
+        // A pointer is written anew; what somebody put in its place is theirs.
+        if tree.join(".git").symlink_metadata().is_ok_and(|found| !found.is_file()) {
+            kept.push(PathBuf::from(".git"));
+        }
+        kept.sort();
+        kept.dedup();
+        Ok(Own { kept, deleted: Some(deleted) })
     }
 
     /// Whether a path lies in a directory that can be made again.
@@ -295,7 +319,7 @@ impl Engine {
 
 impl Own {
     fn is_empty(&self) -> bool {
-        self.kept.is_empty() && self.deleted.is_empty()
+        self.kept.is_empty() && self.deleted.as_ref().is_some_and(Vec::is_empty)
     }
 }
 
@@ -323,19 +347,42 @@ fn holds_state(admin_dir: &Path) -> bool {
 }
 
 /// Every entry at the top of a tree but git's own pointer.
-fn everything(tree: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(tree).into_iter().flatten().flatten();
-    entries.map(|entry| PathBuf::from(entry.file_name())).filter(|name| name != Path::new(".git")).collect()
+fn everything(tree: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut entries = Vec::new();
+    for entry in std::fs::read_dir(tree)? {
+        let entry = entry?;
+        if entry.file_name() != ".git" || !entry.file_type()?.is_file() {
+            entries.push(PathBuf::from(entry.file_name()));
+        }
+    }
+    Ok(entries)
 }
 
-/// Finds directories with nothing in them, which git does not know; follows no link.
-fn empty_directories(tree: &Path, directory: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
+/// Whether a path is there, in the tree itself: not behind a link that took the place of one of its directories.
+fn is_in_tree(tree: &Path, path: &Path) -> bool {
+    let is_link = |parent: &Path| tree.join(parent).symlink_metadata().is_ok_and(|found| found.is_symlink());
+    !path.ancestors().skip(1).any(|parent| parent != Path::new("") && is_link(parent))
+        && tree.join(path).symlink_metadata().is_ok()
+}
+
+/// Finds what git does not know of: directories with nothing in them, and pipes. Follows no link.
+fn unknown_to_git(
+    tree: &Path,
+    directory: &Path,
+    skipped: &[PathBuf],
+    found: &mut Vec<PathBuf>,
+) -> std::io::Result<()> {
     let mut empty = true;
     for entry in std::fs::read_dir(tree.join(directory))? {
         let entry = entry?;
         empty = false;
-        if entry.file_type()?.is_dir() {
-            empty_directories(tree, &directory.join(entry.file_name()), found)?;
+        let (path, kind) = (directory.join(entry.file_name()), entry.file_type()?);
+        if kind.is_dir() {
+            if !skipped.contains(&path) {
+                unknown_to_git(tree, &path, skipped, found)?;
+            }
+        } else if !kind.is_file() && !kind.is_symlink() {
+            found.push(path);
         }
     }
     if empty && !directory.as_os_str().is_empty() {

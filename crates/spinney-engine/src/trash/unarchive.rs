@@ -2,7 +2,7 @@
 //!
 //! 1. The archive is verified, and its admin dir unpacked beside its place.
 //! 2. The files that git has are written from the index; the rescue ref has kept their objects.
-//! 3. What the tree alone held is laid over them, and what had been deleted is deleted.
+//! 3. What had been deleted is deleted, and what the tree alone held is laid over the rest.
 //! 4. Tree and admin dir get their names in the trash.
 
 use std::fs::File;
@@ -64,6 +64,18 @@ impl Engine {
         }
     }
 
+    /// Rebuilds the tree of a trashed workspace whose directory was gone when it was removed: the files that git has.
+    pub(crate) async fn rebuild_missing_tree(&self, context: &Context, tree: &Path, admin_dir: &Path) -> Result<()> {
+        let aside = tree.with_extension("partial");
+        disk::delete_moved_aside(&aside).map_err(Error::files(&aside, "deleted"))?;
+        home::make_private_directory(&aside).map_err(Error::files(&aside, "made"))?;
+        Worktree::moved(&context.git, &aside, admin_dir).checkout_index().await?;
+        write_pointer(&aside, admin_dir)?;
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&aside, mode).map_err(Error::files(&aside, "made"))?;
+        worktree::move_if_there(&aside, tree)
+    }
+
     /// Rebuilds a purged workspace in the trash. Can be done again after a death half way.
     async fn unarchive(&self, context: &Context, workspace: &Workspace, place: &Path) -> Result<()> {
         let tree = worktree::trash_place(&self.home, &workspace.path, workspace.id.as_str());
@@ -78,29 +90,50 @@ impl Engine {
         archive::unpack_admin_dir(place, &admin_aside).map_err(Error::files(&admin_aside, "written"))?;
         fail::point("unarchive.admin-unpacked")?;
         home::make_private_directory(&tree_aside).map_err(Error::files(&tree_aside, "made"))?;
-        Worktree::moved(&context.git, &tree_aside, &admin_aside).checkout_index().await?;
-        fail::point("unarchive.filled")?;
-        archive::unpack_tree(place, &tree_aside).map_err(Error::files(&tree_aside, "written"))?;
-        for path in manifest.deleted.iter().map(|text| tree_aside.join(archive::unescape(text))) {
-            match std::fs::remove_file(&path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(Error::files(&path, "deleted")(error));
-                }
-                _ => {}
-            }
+        if !manifest.whole {
+            Worktree::moved(&context.git, &tree_aside, &admin_aside).checkout_index().await?;
         }
-        // The pointer is no file of git's index; bring_back mends what it says.
-        let pointer = tree_aside.join(".git");
-        let text = format!("gitdir: {}\n", admin_dir.display());
-        std::fs::write(&pointer, text).map_err(Error::files(&pointer, "written"))?;
-        let mode = std::fs::Permissions::from_mode(manifest.mode);
-        std::fs::set_permissions(&tree_aside, mode).map_err(Error::files(&tree_aside, "made"))?;
+        fail::point("unarchive.filled")?;
+        // Before anything is laid over the files: a link among it could lead out of the tree.
+        for path in manifest.deleted.iter().map(|text| tree_aside.join(archive::unescape(text))) {
+            delete_with_empty_parents(&tree_aside, &path).map_err(Error::files(&path, "deleted"))?;
+        }
+        archive::unpack_tree(place, &tree_aside).map_err(Error::files(&tree_aside, "written"))?;
+        write_pointer(&tree_aside, &admin_dir)?;
+        if let Some(mode) = manifest.mode {
+            let mode = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(&tree_aside, mode).map_err(Error::files(&tree_aside, "made"))?;
+        }
         fail::point("unarchive.unpacked")?;
         worktree::move_if_there(&admin_aside, &admin_dir)?;
         fail::point("unarchive.admin-moved")?;
         worktree::move_if_there(&tree_aside, &tree)?;
         fail::point("unarchive.moved")
     }
+}
+
+/// Writes the pointer to the admin dir, which is no file of git's index; `bring_back` mends what it says.
+fn write_pointer(tree: &Path, admin_dir: &Path) -> Result<()> {
+    let pointer = tree.join(".git");
+    if pointer.symlink_metadata().is_ok() {
+        return Ok(());
+    }
+    let text = format!("gitdir: {}\n", admin_dir.display());
+    std::fs::write(&pointer, text).map_err(Error::files(&pointer, "written"))
+}
+
+/// Deletes a file that the index has and the tree had not, and the directories that it leaves empty.
+fn delete_with_empty_parents(tree: &Path, path: &Path) -> std::io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        done => done?,
+    }
+    for parent in path.ancestors().skip(1).take_while(|parent| *parent != tree) {
+        if std::fs::remove_dir(parent).is_err() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Locks an archive; none when somebody else rebuilds from it.

@@ -1,6 +1,6 @@
 //! A workspace full of work, what can be done to it, and what must hold after a command died in the middle of it.
 
-#![expect(dead_code, reason = "each test file uses a part of it")]
+pub mod kill;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -52,6 +52,26 @@ pub enum Deed {
     RestoreArchived,
     Purge,
     Adopt,
+}
+
+/// The ways to reach a point: a deed, and what must fail before so that the point is passed.
+pub fn ways_to(point: &str) -> &'static [(Deed, &'static str)] {
+    use Deed::{Adopt, Create, CreateAgain, Purge, Remove, RemoveUnstarted, Restore, RestoreArchived};
+    match point.split_once('.').unwrap() {
+        ("create", "lost-pinned" | "lost-retired") => &[(CreateAgain, "")],
+        ("create", _) => &[(Create, ""), (CreateAgain, "")],
+        ("undo", _) => &[(Create, "create.filled=denied,"), (CreateAgain, "create.filled=denied,")],
+        ("remove", "branch") => &[(RemoveUnstarted, "")],
+        ("remove", "undone") => &[(Remove, "remove.recorded=denied,")],
+        ("remove", _) => &[(Remove, "")],
+        ("restore", "undo-moved" | "undone") => &[(Restore, "restore.branch=denied,")],
+        ("restore", _) => &[(Restore, ""), (RestoreArchived, "")],
+        ("unarchive", _) => &[(RestoreArchived, "")],
+        ("purge", "undone") => &[(Purge, "purge.written=denied,")],
+        ("purge", _) => &[(Purge, "")],
+        ("adopt", _) => &[(Adopt, "")],
+        _ => panic!("no operation is known to pass `{point}`"),
+    }
 }
 
 impl Wood {
@@ -175,9 +195,7 @@ impl Wood {
     /// Asserts all that must hold after the next ordinary command, whatever came before it.
     #[track_caller]
     pub fn assert_healed(&self) {
-        let ends = ["active", "trashed", "purged", "lost"];
-        let stuck: Vec<_> = self.statuses().into_iter().filter(|(_, status)| !ends.contains(&status.as_str())).collect();
-        assert!(stuck.is_empty(), "stuck: {stuck:?}");
+        self.assert_settled();
         let doctor = self.story.cli.run(&["doctor", "--json"]).ok();
         assert_eq!(doctor.json()["healthy"], true, "{}", doctor.told());
         self.story.cli.run(&["cleanup", "orphans"]).ok();
@@ -190,10 +208,23 @@ impl Wood {
         let places = [home.join("trash"), home.join("archives"), self.git_dir().join("spinney")];
         let left: Vec<_> = places.iter().flat_map(|place| files_below(place, 0)).filter(partial).collect();
         assert!(left.is_empty(), "half done and forgotten: {left:?}");
-        let beside: Vec<_> = self.beside.iter().map(PathBuf::as_path).collect();
-        self.tokens.assert_safe(&self.story.repository, &beside);
         // Asserts that the main checkout is as it was.
         self.story.change(|_| ());
+    }
+
+    /// Asserts that nothing is between two states once the next command has looked, and nothing lost.
+    #[track_caller]
+    pub fn assert_settled(&self) {
+        let ends = ["active", "trashed", "purged", "lost"];
+        let stuck: Vec<_> = self.statuses().into_iter().filter(|(_, status)| !ends.contains(&status.as_str())).collect();
+        assert!(stuck.is_empty(), "stuck: {stuck:?}");
+        self.assert_tokens();
+    }
+
+    #[track_caller]
+    pub fn assert_tokens(&self) {
+        let beside: Vec<_> = self.beside.iter().map(PathBuf::as_path).collect();
+        self.tokens.assert_safe(&self.story.repository, &beside);
     }
 
     #[track_caller]
@@ -203,6 +234,8 @@ impl Wood {
         let locks: Vec<_> = files(&self.git_dir())
             .into_keys()
             .filter(|path| path.extension().is_some_and(|extension| extension == "lock"))
+            // Our own stay; who holds one holds a lock on the file.
+            .filter(|path| path.parent() != Some(Path::new("spinney")))
             .collect();
         assert!(locks.is_empty(), "git's locks: {locks:?}");
         let lock = File::open(self.git_dir().join("spinney/lock")).unwrap();

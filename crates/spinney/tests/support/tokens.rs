@@ -84,7 +84,7 @@ fn haystacks(story: &Story, places: &[Place]) -> Vec<(&'static str, Vec<u8>)> {
                 found.push(("live git dir", read_live(story)));
                 found.push(("live git dir", read_all(story, &story.repository.path().join(".git/worktrees"))));
             }
-            Place::Refs => found.push(("ref", read_refs(story, story.repository.path(), &[]))),
+            Place::Refs => found.push(("ref", read_refs(story, &story.repository.path().join(".git"), &[]))),
         }
     }
     found
@@ -125,19 +125,19 @@ fn read_objects(story: &Story, git_dir: &Path) -> Vec<u8> {
 }
 
 /// Every object that a ref of the repository leads to.
-fn read_refs(story: &Story, directory: &Path, more: &[&str]) -> Vec<u8> {
-    let list = [&["rev-list", "--objects", "--no-object-names", "--all"], more].concat();
-    let listed = raw(story, directory, &list, None);
-    raw(story, directory, &["cat-file", "--batch"], Some(listed))
+fn read_refs(story: &Story, git_dir: &Path, more: &[&str]) -> Vec<u8> {
+    let git_dir = format!("--git-dir={}", git_dir.display());
+    let git = [&git_dir, "--work-tree=."];
+    let list = [&git, &["rev-list", "--objects", "--no-object-names", "--all"], more].concat();
+    let listed = raw(story, Path::new("/"), &list, None);
+    raw(story, Path::new("/"), &[&git[..], &["cat-file", "--batch"]].concat(), Some(listed))
 }
 
 /// What git keeps for the live worktrees of the repository.
 fn read_live(story: &Story) -> Vec<u8> {
-    let live = ["--reflog", "--indexed-objects"];
-    let trees = story.worktrees().into_iter().filter(|tree| tree.exists());
-    let mut text = read_refs(story, story.repository.path(), &live);
-    text.extend(trees.flat_map(|tree| read_refs(story, &tree, &live)));
-    text
+    let worktrees = story.repository.path().join(".git/worktrees");
+    let entries = fs::read_dir(worktrees).into_iter().flatten();
+    entries.flat_map(|entry| read_refs(story, &entry.unwrap().path(), &["--reflog", "--indexed-objects"])).collect()
 }
 
 /// What the archives hold, unpacked as a person would by hand.
