@@ -25,8 +25,9 @@ impl Engine {
             if let Some(holder) = holder.filter(|holder| holder.status == WorkspaceStatus::Active)
                 && let Tree::Whole(_) = open(context, &holder.path)
             {
-                self.share(&holder, &request.work).await?;
-                return Ok(Some(Resolution::found(holder, Method::Shared)));
+                // One that is being removed is free in the next round.
+                let claimed = self.claim(&holder, Some(&request.work)).await?;
+                return Ok(claimed.then(|| Resolution::found(holder, Method::Shared)));
             }
         }
         // Listing worktrees is slow where there are many; without a hint only a branch that exists can be in one.
@@ -128,6 +129,7 @@ impl Engine {
         };
         let marker = Marker {
             id,
+            node: Some(self.home.node().clone()),
             repository: context.repository.name.clone(),
             work: request.work.clone(),
             branch,

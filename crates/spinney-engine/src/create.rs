@@ -30,7 +30,7 @@ use crate::prepare::SETUP_VARIABLE;
 use crate::provider::marker::Marker;
 use crate::provider::worktree;
 use crate::request::{Request, Resolution};
-use crate::{Engine, Error, Result, events, fail, links, processes};
+use crate::{Engine, Error, Result, disk, events, fail, links, processes};
 
 const RETIRING: &str = "retiring";
 const ADDING: &str = "adding";
@@ -115,6 +115,7 @@ impl Engine {
         mut workspace: Workspace,
         observer: Observer<'_>,
     ) -> Result<Attempt> {
+        self.check_path(context, &workspace.path).await?;
         let (commit, exists) = self.find_lost_branch(context, &workspace).await?;
         let made_branch = (!exists).then(|| workspace.branch.clone());
         let data = CreateData { commit, made_branch, again: true };
@@ -171,12 +172,19 @@ impl Engine {
             running.lock.discard();
             return Ok(workspace);
         };
-        match self.undo(context, &running.operation, &workspace, data, &first.to_string()).await {
-            Ok(()) => running.lock.discard(),
+        let undone = self.undo(context, &running.operation, &workspace, data, &first.in_full()).await;
+        let what = match undone {
+            Ok(None) => None,
+            Ok(Some(left)) => Some(format!("not all that was made could be deleted: {}", left.in_full())),
             Err(second) => {
-                let what = format!("undoing it failed too, the next command tries again: {second}");
+                let what = format!("undoing it failed too, the next command tries again: {}", second.in_full());
                 observer(Notice::Warning(Warning::Minor { what }));
+                return Err(first);
             }
+        };
+        running.lock.discard();
+        if let Some(what) = what {
+            observer(Notice::Warning(Warning::Minor { what }));
         }
         Err(first)
     }
@@ -231,7 +239,8 @@ impl Engine {
         Ok(workspace)
     }
 
-    /// Undoes a creation on disk and in the store.
+    /// Undoes a creation on disk and in the store. Gives what could not be deleted, if anything: it was moved aside, holds
+    /// nobody up, and `cleanup orphans` tries again.
     async fn undo(
         &self,
         context: &Context,
@@ -239,13 +248,19 @@ impl Engine {
         workspace: &Workspace,
         data: &CreateData,
         cause: &str,
-    ) -> Result<()> {
+    ) -> Result<Option<Error>> {
         let made_branch = data.made_branch.as_ref();
         // A set-up command outlives a killed Spinney, and would go on writing to where the tree was.
         processes::end_started_with(SETUP_VARIABLE, operation.id.as_str());
         // While retiring, all there is belongs to the tree that vanished.
-        let gone = operation.step == RETIRING
-            || worktree::discard(context, &self.home, &operation.id, workspace, &data.commit, made_branch).await?;
+        let moved = if operation.step == RETIRING {
+            Some(Vec::new())
+        } else {
+            worktree::discard(context, &self.home, &operation.id, workspace, &data.commit, made_branch).await?
+        };
+        let gone = moved.is_some();
+        let left = moved.and_then(|moved| delete_all(&moved).err());
+        fail::point("undo.deleted")?;
         let mut db = self.store.write().await?;
         db.delete_ports(&workspace.id).await?;
         if gone && !data.again {
@@ -260,7 +275,8 @@ impl Engine {
             journal::close(&mut db, operation, status, Some(cause)).await?;
         }
         db.commit().await?;
-        fail::point("undo.settled")
+        fail::point("undo.settled")?;
+        Ok(left)
     }
 
     /// Finishes or undoes a creation whose owner died.
@@ -276,8 +292,10 @@ impl Engine {
             self.activate(operation, workspace, observer).await?;
             return Ok("finished");
         }
-        self.undo(context, operation, &workspace, &data, "its process died").await?;
-        Ok("undone")
+        match self.undo(context, operation, &workspace, &data, "its process died").await? {
+            None => Ok("undone"),
+            Some(_) => Ok("undone, but for files that can't be deleted"),
+        }
     }
 
     fn create_operation(
@@ -296,6 +314,7 @@ impl Engine {
         let path = self.expand_path(context, &id, name.as_str(), &plan.branch);
         let marker = Marker {
             id,
+            node: Some(self.home.node().clone()),
             repository: context.repository.name.clone(),
             work: request.work.clone(),
             branch: plan.branch.clone(),
@@ -331,7 +350,8 @@ impl Engine {
             Placeholder::Date => date.to_owned(),
             Placeholder::Time => time.trim_end_matches('Z').replace(':', "-"),
         });
-        PathBuf::from(path)
+        // A row holds the real path: git and the kernel know no other.
+        disk::resolved(Path::new(&path))
     }
 
     /// Refuses to mark a new tree root where other workspaces should lie: their disk may not be mounted.
@@ -368,6 +388,12 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// Deletes what was moved aside, all that can be; the first failure is told.
+fn delete_all(moved: &[PathBuf]) -> Result<()> {
+    let delete = |place: &PathBuf| disk::delete_moved_aside(place).map_err(Error::files(place, "deleted"));
+    moved.iter().map(delete).fold(Ok(()), Result::and)
 }
 
 fn metadata(request: &Request) -> Metadata {

@@ -14,6 +14,8 @@ pub(crate) fn free_bytes(path: &Path) -> io::Result<u64> {
 
 /// Mount points at or below a directory, from the kernel's own list; none where there is no such list.
 pub(crate) fn mounts_inside(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    // The kernel names real paths.
+    let directory = &resolved(directory);
     match fs::read_to_string("/proc/self/mountinfo") {
         Ok(text) => Ok(parse_mount_points(&text).filter(|mount| mount.starts_with(directory)).collect()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
@@ -83,6 +85,16 @@ fn make_writable(directory: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// A path without links in the part of it that exists.
+pub(crate) fn resolved(path: &Path) -> PathBuf {
+    for ancestor in path.ancestors() {
+        if let (Ok(real), Ok(rest)) = (ancestor.canonicalize(), path.strip_prefix(ancestor)) {
+            return if rest.as_os_str().is_empty() { real } else { real.join(rest) };
+        }
+    }
+    path.to_owned()
 }
 
 /// Whether two paths lie on one file system, judged by the nearest directories that exist.

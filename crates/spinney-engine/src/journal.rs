@@ -46,9 +46,12 @@ impl Engine {
     pub(crate) fn begin_operation(&self) -> Result<OperationLock> {
         let id = OperationId::generate();
         let path = self.home.operation_lock(&id);
-        let file = File::create_new(&path).map_err(Error::files(&path, "made"))?;
+        // It gets its name once it is locked, so that nobody ever sees it free.
+        let aside = path.with_file_name(format!(".{id}"));
+        let file = File::create_new(&aside).map_err(Error::files(&aside, "made"))?;
         flock(&file, FlockOperation::NonBlockingLockExclusive)
-            .map_err(|error| Error::files(&path, "locked")(error.into()))?;
+            .map_err(|error| Error::files(&aside, "locked")(error.into()))?;
+        fs::rename(&aside, &path).map_err(Error::files(&path, "made"))?;
         Ok(OperationLock { id, path, _file: file })
     }
 

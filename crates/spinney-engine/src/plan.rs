@@ -280,7 +280,8 @@ async fn base_commit(context: &Context, base: &Base, start: &CommitId) -> Result
     if *start == base.tip {
         return Ok(base.tip.clone());
     }
-    Ok(context.git.load_merge_base(start, &base.tip).await?.unwrap_or_else(|| start.clone()))
+    // Without a common ancestor all of the branch is its own: base's tip, which it does not contain, says just that.
+    Ok(context.git.load_merge_base(start, &base.tip).await?.unwrap_or_else(|| base.tip.clone()))
 }
 
 /// The commit of a pull request: the SHA that was given, else what the forge keeps under `pull/N/head`.

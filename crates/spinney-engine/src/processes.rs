@@ -17,6 +17,8 @@ pub(crate) struct ProcessInside {
 
 /// Lists the processes inside a directory, this one aside; none where the system has no `/proc`.
 pub(crate) fn processes_inside(directory: &Path) -> Vec<ProcessInside> {
+    // The kernel names real paths.
+    let directory = &crate::disk::resolved(directory);
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let own = std::process::id();
     let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());

@@ -27,13 +27,16 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use spinney_core::{Timestamp, Workspace, WorkspaceStatus};
-use spinney_git::Worktree;
+use spinney_git::{Worktree, is_abandoned_scratch};
 
 use crate::context::{Context, tree_root};
 use crate::lookup::Among;
 use crate::provider::marker::{Marker, Removal};
 use crate::provider::worktree::{self, Tree, open};
 use crate::{Engine, Error, Result, disk, home, links};
+
+/// How the reason begins for which reconciling itself marked a workspace broken.
+const DAMAGED: &str = "damaged: ";
 
 /// One thing that was not as it should be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -86,7 +89,9 @@ impl Engine {
             WorkspaceStatus::Active | WorkspaceStatus::Lost | WorkspaceStatus::Broken => {
                 self.reconcile_live(context, row, findings).await
             }
-            WorkspaceStatus::Purged if !self.is_back(context, row) => self.reconcile_purged(context, row, findings).await,
+            WorkspaceStatus::Purged if !self.is_back(context, row) => {
+                self.reconcile_purged(context, row, findings).await
+            }
             WorkspaceStatus::Trashed | WorkspaceStatus::Purged if self.is_back(context, row) => {
                 findings.done(format!("{name}: the store says {}, but it was restored", row.status), "marked active");
                 if !findings.dry_run {
@@ -166,12 +171,14 @@ impl Engine {
                     .seen(format!("{name}: `{}` is not there: is its disk mounted?", tree_root(&row.path).display()));
                 return Ok(());
             }
-            Tree::Damaged(error) => (WorkspaceStatus::Broken, Some(error.to_string())),
+            Tree::Damaged(error) => (WorkspaceStatus::Broken, Some(format!("{DAMAGED}{error}"))),
         };
-        if status == row.status {
+        // A removal or set-up that failed stays broken until it is tried again; only a damaged tree can be whole again.
+        let failed = row.status == WorkspaceStatus::Broken
+            && !row.error.as_deref().is_some_and(|error| error.starts_with(DAMAGED));
+        if status == row.status || failed {
             return Ok(());
         }
-        // A removal or set-up that failed stays broken until it is tried again; only a damaged tree can be whole again.
         let what = match (&reason, status) {
             (Some(reason), _) => format!("{name}: {reason}"),
             (None, WorkspaceStatus::Lost) => {
@@ -218,7 +225,10 @@ impl Engine {
 
     /// A row that says live of what was removed: the store is older than the disk.
     async fn reconcile_gone(&self, row: &Workspace, status: WorkspaceStatus, findings: &mut Findings) -> Result<()> {
-        findings.done(format!("{}: the store says {}, but it was removed", row.name, row.status), &format!("marked {status}"));
+        findings.done(
+            format!("{}: the store says {}, but it was removed", row.name, row.status),
+            &format!("marked {status}"),
+        );
         if !findings.dry_run {
             self.mark_gone(row, status).await?;
         }
@@ -257,8 +267,12 @@ impl Engine {
                 self.reconcile_missing(context, &entry.path, findings).await?;
                 continue;
             };
-            if Marker::load(tree.admin_dir()).is_none() {
+            let Some(marker) = Marker::load(tree.admin_dir()) else {
                 findings.seen(format!("worktree `{shown}` was made by somebody else; `spinney adopt` takes it in"));
+                continue;
+            };
+            if !self.is_of_this_home(&marker) {
+                findings.seen(format!("worktree `{shown}` belongs to another Spinney home; it is left alone"));
                 continue;
             }
             findings.done(format!("worktree `{shown}` is ours, but the store does not know it"), "adopted");
@@ -271,6 +285,11 @@ impl Engine {
         Ok(())
     }
 
+    /// Whether a marker was written by this home; one without a word about it was.
+    fn is_of_this_home(&self, marker: &Marker) -> bool {
+        marker.node.as_ref().is_none_or(|node| node == self.home.node())
+    }
+
     /// A worktree that git knows, the store does not, and that is not there: ours is `lost`, another's only seen.
     async fn reconcile_missing(&self, context: &Context, path: &Path, findings: &mut Findings) -> Result<()> {
         let shown = path.display();
@@ -278,7 +297,8 @@ impl Engine {
             Some(admin_dir) => Marker::load(&admin_dir),
             None => None,
         };
-        let Some(marker) = marker.filter(|_| matches!(open(context, path), Tree::Missing)) else {
+        let ours = |marker: &Marker| self.is_of_this_home(marker) && matches!(open(context, path), Tree::Missing);
+        let Some(marker) = marker.filter(ours) else {
             findings.seen(format!("worktree `{shown}` is registered in git, but not there or damaged"));
             return Ok(());
         };
@@ -309,7 +329,8 @@ impl Engine {
             let (Some(marker), Some(removal)) = (Marker::load(&admin_dir), Removal::load(&admin_dir)) else { continue };
             let tree = worktree::trash_place(&self.home, &marker.path, marker.id.as_str());
             let known = self.store.read().await?.workspace(&marker.id).await?;
-            if known.is_some() || admin_dir.file_name() != Some(marker.id.as_str().as_ref()) {
+            let named = admin_dir.file_name() == Some(marker.id.as_str().as_ref());
+            if known.is_some() || !named || !self.is_of_this_home(&marker) {
                 continue;
             }
             // A workspace whose directory was gone already has only git's part in the trash.
@@ -363,7 +384,7 @@ impl Engine {
         Ok(())
     }
 
-    /// What an undo or a purge had moved aside to delete, and died over.
+    /// What an undo or a purge had moved aside to delete, and died over; and scratch of processes that died.
     async fn sweep_leftovers(&self, context: &Context, rows: &[Workspace], findings: &mut Findings) -> Result<()> {
         let open = self.store.read().await?.open_operations(self.home.node()).await?;
         let mut places = vec![self.home.root().join("trash"), context.git.state_dir()];
@@ -371,10 +392,9 @@ impl Engine {
         for directory in places.iter().map(|place| directories(place)).collect::<Result<Vec<_>>>()?.concat() {
             let name = directory.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             let operation = name.strip_prefix("undo-").or_else(|| name.strip_prefix("purge-"));
-            let Some(operation) = operation.filter(|id| id.parse::<spinney_core::OperationId>().is_ok()) else {
-                continue;
-            };
-            if open.iter().any(|known| known.id.as_str() == operation) {
+            let operation = operation.and_then(|id| id.parse::<spinney_core::OperationId>().ok());
+            let closed = operation.is_some_and(|id| open.iter().all(|known| known.id != id));
+            if !closed && !is_abandoned_scratch(name) {
                 continue;
             }
             findings.done(format!("`{}` was left to be deleted", directory.display()), "deleted");

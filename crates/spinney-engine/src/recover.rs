@@ -14,7 +14,8 @@ impl Engine {
         let open = self.store.read().await?.open_operations(self.home.node()).await?;
         for operation in open {
             if let Err(error) = self.recover_one(&operation.id, observer).await {
-                let what = format!("a {} that was left half done can't be picked up: {error}", operation.kind);
+                let (kind, error) = (operation.kind, error.in_full());
+                let what = format!("a {kind} that was left half done can't be picked up: {error}");
                 observer(Notice::Warning(Warning::Minor { what }));
             }
         }

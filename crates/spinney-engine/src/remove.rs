@@ -11,7 +11,8 @@
 
 use serde::{Deserialize, Serialize};
 use spinney_core::{
-    Consent, Merge, Operation, OperationKind, OperationStatus, Remover, Timestamp, Verdict, Workspace, WorkspaceStatus,
+    CommitId, Consent, Merge, Operation, OperationKind, OperationStatus, Remover, Timestamp, Verdict, Workspace,
+    WorkspaceStatus,
 };
 use spinney_git::Worktree;
 
@@ -55,11 +56,14 @@ impl Engine {
         observer: Observer<'_>,
     ) -> Result<Removed> {
         let verdict = self.judge_for(context, workspace, consent).await?;
-        self.remove_judged(context, workspace, &verdict, observer).await
+        self.remove_judged(context, workspace, &verdict, Remover::Person, observer).await
     }
 
     /// Asks the verdict for a person's removal; refuses with every reason that the consent does not cover.
     pub async fn judge_for(&self, context: &Context, workspace: &Workspace, consent: &Consent) -> Result<Verdict> {
+        if matches!(workspace.status, WorkspaceStatus::Creating | WorkspaceStatus::Removing) {
+            return Err(Error::Busy { name: workspace.name.clone() });
+        }
         if !matches!(workspace.status, WorkspaceStatus::Active | WorkspaceStatus::Lost | WorkspaceStatus::Broken) {
             let (name, status) = (workspace.name.clone(), workspace.status);
             return Err(Error::WrongStatus { name, status, needed: "a live workspace" });
@@ -75,12 +79,14 @@ impl Engine {
         Ok(verdict)
     }
 
-    /// Moves a workspace to the trash whose verdict allows it.
+    /// Moves a workspace to the trash whose verdict allows it. A sweep leaves one that was touched or pinned since it was
+    /// judged.
     pub(crate) async fn remove_judged(
         &self,
         context: &Context,
         workspace: &Workspace,
         verdict: &Verdict,
+        remover: Remover,
         observer: Observer<'_>,
     ) -> Result<Removed> {
         let data = self.removal_of(context, workspace, verdict).await?;
@@ -94,36 +100,46 @@ impl Engine {
             PINNING,
             &data,
         )?;
-        let removing = Workspace { status: WorkspaceStatus::Removing, ..workspace.clone() };
         let mut db = self.store.write().await?;
-        let ours =
-            db.update_workspace(&removing, &[workspace.status]).await? && db.insert_operation(&operation).await?;
-        if !ours {
+        db.lock_repository(&workspace.repository_id).await?;
+        let untouched = |row: &Workspace| {
+            (row.pinned, row.last_activity_at) == (workspace.pinned, workspace.last_activity_at)
+                || remover == Remover::Person
+        };
+        let row = db.workspace(&workspace.id).await?.filter(|row| row.status == workspace.status && untouched(row));
+        let removing = row.map(|row| Workspace { status: WorkspaceStatus::Removing, ..row });
+        let ours = match &removing {
+            Some(row) => {
+                db.update_workspace(row, &[workspace.status]).await? && db.insert_operation(&operation).await?
+            }
+            None => false,
+        };
+        let Some(removing) = removing.filter(|_| ours) else {
             drop(db);
             lock.discard();
             return Err(Error::Busy { name: workspace.name.clone() });
-        }
+        };
         db.commit().await?;
 
         let mut running = Running { lock, operation };
         match self.move_out(context, &mut running, &removing, &data).await {
             Ok(()) => {}
             Err(error) if running.operation.step == PINNING => {
-                self.undo_remove(&running.operation, removing, data.status, &error.to_string()).await?;
+                self.undo_remove(&running.operation, removing, data.status, &error.in_full()).await?;
                 running.lock.discard();
                 return Err(error);
             }
             Err(error) => {
-                self.break_off(removing, &error.to_string()).await?;
+                self.break_off(removing, &error.in_full()).await?;
                 return Err(error);
             }
         }
         let workspace = self.settle(&running.operation, removing).await?;
         running.lock.discard();
-        let branch_deleted = match self.delete_branch(context, &data).await {
+        let branch_deleted = match self.delete_branch(context, &workspace, &data).await {
             Ok(deleted) => deleted,
             Err(error) => {
-                observer(Notice::Warning(Warning::Minor { what: format!("its branch stays: {error}") }));
+                observer(Notice::Warning(Warning::Minor { what: format!("its branch stays: {}", error.in_full()) }));
                 false
             }
         };
@@ -172,6 +188,9 @@ impl Engine {
             // With a detached HEAD the recorded branch is still this workspace's.
             let branch = data.removal.branch.as_ref().unwrap_or(&workspace.branch);
             context.git.pin(&lock, &admin_dir, Some(branch), &rescue, &message).await?;
+            if *branch != workspace.branch {
+                context.git.pin(&lock, &admin_dir, Some(&workspace.branch), &rescue, &message).await?;
+            }
             // A worktree inside goes into the trash with the tree; what its own admin dir names stays alive too.
             for nested in worktree::nested_admin_dirs(context, &workspace.path)? {
                 context.git.pin(&lock, &nested, None, &rescue, &message).await?;
@@ -202,31 +221,46 @@ impl Engine {
         Ok(workspace)
     }
 
-    /// Drops a branch that is merged or unstarted, if nobody moved or took it meanwhile.
-    async fn delete_branch(&self, context: &Context, data: &RemoveData) -> Result<bool> {
-        let (true, Some(branch), Some(tip)) = (data.delete_branch, &data.removal.branch, &data.removal.tip) else {
-            return Ok(false);
+    /// Drops the workspace's own branch when it is merged or unstarted, and nobody moved or took it meanwhile. Another
+    /// branch that HEAD happened to be on is somebody else's.
+    async fn delete_branch(&self, context: &Context, workspace: &Workspace, data: &RemoveData) -> Result<bool> {
+        let own = data.removal.branch.as_ref() == Some(&workspace.branch);
+        let Some(tip) = data.removal.tip.as_ref().filter(|_| data.delete_branch && own) else { return Ok(false) };
+        // A commit that came between the verdict and the removal is judged now.
+        let merge = match self.base_tip(context, workspace).await {
+            Some(base) => context.git.load_merge(tip, &base, &workspace.base_commit).await?,
+            None if *tip == workspace.base_commit => Merge::Unstarted,
+            None => return Ok(false),
         };
+        if !matches!(merge, Merge::Merged(_) | Merge::Unstarted) {
+            return Ok(false);
+        }
+        let deleted = self.delete_own_branch(context, workspace, tip).await?;
+        fail::point("remove.branch")?;
+        Ok(deleted)
+    }
+
+    /// Deletes a workspace's branch at a known tip, unless it is checked out anywhere or has moved.
+    async fn delete_own_branch(&self, context: &Context, workspace: &Workspace, tip: &CommitId) -> Result<bool> {
+        let branch = &workspace.branch;
         let lock = context.git.lock("rm").await?;
         let elsewhere = context.git.load_worktrees().await?.iter().any(|entry| entry.branch.as_ref() == Some(branch));
         if elsewhere || context.git.load_branch(branch).await?.as_ref() != Some(tip) {
             return Ok(false);
         }
         context.git.delete_ref(&lock, &branch.local_ref(), tip).await?;
-        fail::point("remove.branch")?;
         Ok(true)
     }
 
     /// Drops the branch of a stale workspace, although it is not merged: the rescue ref keeps its commits.
     pub(crate) async fn prune_branch(&self, context: &Context, workspace: &Workspace) -> Result<()> {
         let rescue = worktree::rescue_ref(&workspace.id);
-        let (Some(tip), Some(_)) =
-            (context.git.load_branch(&workspace.branch).await?, context.git.load_ref(&rescue).await?)
-        else {
-            return Ok(());
-        };
-        let lock = context.git.lock("cleanup").await?;
-        Ok(context.git.delete_ref(&lock, &workspace.branch.local_ref(), &tip).await?)
+        let tip = context.git.load_branch(&workspace.branch).await?;
+        let (Some(tip), Some(pin)) = (tip, context.git.load_ref(&rescue).await?) else { return Ok(()) };
+        if context.git.is_ancestor(&tip, &pin).await? {
+            self.delete_own_branch(context, workspace, &tip).await?;
+        }
+        Ok(())
     }
 
     async fn undo_remove(
@@ -268,8 +302,8 @@ impl Engine {
         let lock = context.git.lock("rm").await?;
         worktree::move_to_trash(&lock, context, &self.home, &workspace, &data.removal)?;
         drop(lock);
-        self.settle(operation, workspace).await?;
-        self.delete_branch(context, &data).await?;
+        let workspace = self.settle(operation, workspace).await?;
+        self.delete_branch(context, &workspace, &data).await?;
         Ok("finished")
     }
 }

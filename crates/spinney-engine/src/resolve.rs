@@ -72,7 +72,7 @@ impl Engine {
             if let Some(row) = row.filter(|row| row.repository_id == *repository && row.status.is_live()) {
                 match self.look(context, row, observer).await? {
                     Look::Here(workspace) => {
-                        return Ok(Found::yes(self.touched(workspace).await?, Method::Existing));
+                        return self.hand_out(workspace, Method::Existing, None).await;
                     }
                     Look::Again => return Ok(Found::Again),
                     Look::Lost(_) | Look::Nothing => {}
@@ -87,10 +87,8 @@ impl Engine {
             }
             match self.look(context, row, observer).await? {
                 Look::Here(workspace) => {
-                    if method == Method::Shared {
-                        self.share(&workspace, &request.work).await?;
-                    }
-                    return Ok(Found::yes(self.touched(workspace).await?, method));
+                    let sharer = (method == Method::Shared).then_some(&request.work);
+                    return self.hand_out(workspace, method, sharer).await;
                 }
                 Look::Lost(workspace) if method == Method::Reused => {
                     return match self.create_again(context, workspace, observer).await? {
@@ -129,7 +127,9 @@ impl Engine {
             WorkspaceStatus::Lost => match worktree::open(context, &workspace.path) {
                 Tree::RootMissing => Err(Error::TreeRootMissing { path: tree_root(&workspace.path).to_owned() }),
                 Tree::Whole(_) => self.found_again(workspace).await,
-                _ => Ok(Look::Lost(workspace)),
+                Tree::Missing => Ok(Look::Lost(workspace)),
+                // Something stands where it was: whose it is, a person must say.
+                Tree::Damaged(error) => Err(error.into()),
             },
             WorkspaceStatus::Broken => Err(Error::WrongStatus {
                 name: workspace.name,
@@ -171,17 +171,27 @@ impl Engine {
         Ok(db.commit().await?)
     }
 
-    async fn touched(&self, workspace: Workspace) -> Result<Workspace> {
-        // The answer tells when it was touched before this request.
-        self.touch(&workspace).await?;
-        Ok(workspace)
+    /// Hands a workspace out, shared by another piece of work where one is given; looks again when somebody began to
+    /// remove it meanwhile. The answer tells when it was touched before this request.
+    async fn hand_out(&self, workspace: Workspace, method: Method, sharer: Option<&Work>) -> Result<Found> {
+        if self.claim(&workspace, sharer).await? { Ok(Found::yes(workspace, method)) } else { Ok(Found::Again) }
     }
 
-    /// Makes another piece of work share a workspace.
-    pub(crate) async fn share(&self, workspace: &Workspace, work: &Work) -> Result<()> {
+    /// Touches a workspace and gives it another piece of work, if it is still there to be had. A removal that comes later
+    /// sees both.
+    pub(crate) async fn claim(&self, workspace: &Workspace, sharer: Option<&Work>) -> Result<bool> {
         let mut db = self.store.write().await?;
-        db.insert_work(&workspace.repository_id, work, &workspace.id).await?;
-        Ok(db.commit().await?)
+        db.lock_repository(&workspace.repository_id).await?;
+        let row = db.workspace(&workspace.id).await?;
+        if row.is_none_or(|row| row.status != WorkspaceStatus::Active) {
+            return Ok(false);
+        }
+        db.touch_workspace(&workspace.id, Timestamp::now()).await?;
+        if let Some(work) = sharer {
+            db.insert_work(&workspace.repository_id, work, &workspace.id).await?;
+        }
+        db.commit().await?;
+        Ok(true)
     }
 
     async fn bind(&self, request: &Request, workspace: &Workspace) -> Result<()> {

@@ -91,7 +91,7 @@ impl Engine {
         db.commit().await?;
         let running = Running { lock, operation };
         if let Err(first) = self.move_back(context, &back, &data).await {
-            self.undo_restore(context, &running.operation, back, &data, &first.to_string()).await?;
+            self.undo_restore(context, &running.operation, back, &data, &first.in_full()).await?;
             running.lock.discard();
             return Err(first);
         }
@@ -207,7 +207,7 @@ impl Engine {
     ) -> Result<&'static str> {
         let data: RestoreData = journal::data(operation)?;
         if let Err(cause) = self.move_back(context, &workspace, &data).await {
-            self.undo_restore(context, operation, workspace, &data, &cause.to_string()).await?;
+            self.undo_restore(context, operation, workspace, &data, &cause.in_full()).await?;
             return Ok("undone");
         }
         self.settle_restore(context, operation, workspace).await?;

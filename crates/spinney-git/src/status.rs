@@ -114,7 +114,8 @@ impl crate::Repository {
             return Ok(0);
         }
         let command = self.command().env("GIT_DIR", admin_dir).env("GIT_WORK_TREE", admin_dir);
-        let command = command.args(["diff-index", "--cached", "--name-only", "-z", "--no-renames", "--ignore-submodules=none"]);
+        let command =
+            command.args(["diff-index", "--cached", "--name-only", "-z", "--no-renames", "--ignore-submodules=none"]);
         let listed = command.args(["HEAD", "--"]).run().await?.stdout;
         Ok(listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).count())
     }

@@ -4,13 +4,15 @@
 
 mod common;
 mod crash_support;
+#[path = "crash_support/kill.rs"]
+mod kill;
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use common::Story;
-use crash_support::kill::{Random, Victim, kill};
 use crash_support::{ABORTED, Deed, Wood, ways_to};
+use kill::{Random, Victim, kill};
 use spinney_engine::fail::POINTS;
 use spinney_testkit::{Plant, Sandbox};
 
@@ -24,7 +26,8 @@ fn die_at_each(operation: &str, plants: &[Plant]) {
             let line = wood.prepare(*deed);
             wood.run_armed(&format!("{before}{point}"), &line).exits(ABORTED);
             // Each healer dies one step further than the one before, until one comes to its end.
-            let healers = (1..).take_while(|_| again).map(|step| wood.run_armed(&format!("#{step}"), &["ls".to_owned()]));
+            let healers =
+                (1..).take_while(|_| again).map(|step| wood.run_armed(&format!("#{step}"), &["ls".to_owned()]));
             for healer in healers {
                 if healer.status == 0 {
                     break;
@@ -138,7 +141,6 @@ fn killed_at_random_nothing_is_lost() {
         usual.insert(format!("{deed:?}"), took.clamp(Duration::from_millis(20), Duration::from_secs(2)));
         // The next command waits for a git that was left behind, and heals.
         wood.story.cli.run(&["ls"]).ok();
-        wood.wait_for_orphans();
         wood.assert_healed();
         wood.carry_on(deed);
     }

@@ -13,9 +13,10 @@ use std::fs;
 use common::{Story, Workspace, refused};
 use serde_json::Value;
 use spinney_testkit::{Cli, Sandbox};
-use support::tokens::{EVERYWHERE, Place};
+use support::Work;
+use support::kinds::{HISTORY, Kind, TREE};
+use support::tokens::{EVERYWHERE, Place, Tokens};
 use support::work::codes;
-use support::{HISTORY, Kind, TREE, Tokens, Work};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {

@@ -7,6 +7,7 @@ use std::time::SystemTime;
 
 use spinney_core::{Timestamp, Workspace};
 
+use super::caches::has_cache_name;
 use crate::context::Context;
 use crate::provider::worktree::{Tree, open};
 use crate::{Engine, Result};
@@ -42,7 +43,7 @@ impl Engine {
             if metadata.modified()? > since {
                 return Ok(true);
             }
-            let is_cache = self.is_cache(Path::new(&entry.file_name()));
+            let is_cache = has_cache_name(&self.config, &entry.file_name());
             if metadata.is_dir() && !is_cache && self.has_newer_file(&entry.path(), since)? {
                 return Ok(true);
             }

@@ -1,7 +1,9 @@
 //! Reclaims what can be made again: ignored directories with a cache's name, in workspaces that nobody uses.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use spinney_core::config::Config;
 use spinney_core::{Workspace, WorkspaceStatus};
 use spinney_git::StatusOptions;
 
@@ -17,6 +19,17 @@ pub struct CleanedCaches {
     pub workspace: Workspace,
     pub directories: Vec<PathBuf>,
     pub bytes: u64,
+}
+
+/// Whether an ignored path is itself a directory that can be made again: a real one, with a cache's name. What lies in a
+/// directory of that name beside files that git has is work like any other.
+pub(crate) fn is_cache(config: &Config, tree: &Path, path: &Path) -> bool {
+    let named = path.file_name().is_some_and(|name| has_cache_name(config, name));
+    named && tree.join(path).symlink_metadata().is_ok_and(|found| found.is_dir())
+}
+
+pub(super) fn has_cache_name(config: &Config, name: &OsStr) -> bool {
+    config.cleanup.caches.iter().any(|cache| name == cache.as_str())
 }
 
 impl Engine {
@@ -50,8 +63,7 @@ impl Engine {
     /// Whether an ignored path is a cache by its own name, a real directory, and holds no repository and no mount.
     fn is_droppable(&self, tree: &Path, path: &Path) -> Result<bool> {
         let whole = tree.join(path);
-        let named = path.file_name().is_some_and(|name| self.is_cache(Path::new(name)));
-        if !named || !whole.is_dir() || whole.is_symlink() {
+        if !is_cache(&self.config, tree, path) {
             return Ok(false);
         }
         let mut nested = Vec::new();

@@ -34,7 +34,7 @@ impl Engine {
         for repository in repositories {
             let name = repository.name.to_string();
             if let Err(error) = self.sweep_repository(repository, what, dry_run, &mut report, observer).await {
-                report.failed.push((name, error.to_string()));
+                report.failed.push((name, error.in_full()));
             }
         }
         Ok(report)
@@ -49,6 +49,8 @@ impl Engine {
         observer: Observer<'_>,
     ) -> Result<()> {
         let context = self.known_repository(repository).await?;
+        // What reconciling takes in now is a sweep's only in the next run: its owner has not seen it yet.
+        let known = self.workspaces(Some(&context.repository.id), Among::Live).await?;
         if what.orphans {
             let findings = self.reconcile(&context, dry_run).await?;
             report.findings.extend(findings);
@@ -56,11 +58,14 @@ impl Engine {
         if what.merged || what.stale {
             self.refresh_base(&context, observer).await?;
         }
-        for workspace in self.workspaces(Some(&context.repository.id), Among::Live).await? {
+        for workspace in known {
+            // A sweep is long; the row is read anew when its turn comes.
+            let row = self.store.read().await?.workspace(&workspace.id).await?;
+            let Some(workspace) = row.filter(|row| row.status.is_live()) else { continue };
             let name = workspace.name.to_string();
             observer(Notice::Phase(Phase::Sweeping { workspace: name.clone() }));
             if let Err(error) = self.sweep_workspace(&context, workspace, what, dry_run, report, observer).await {
-                report.failed.push((name, error.to_string()));
+                report.failed.push((name, error.in_full()));
             }
         }
         Ok(())
@@ -128,7 +133,7 @@ impl Engine {
             report.removed.push((workspace, why.clone()));
             return Ok(());
         }
-        let removed = self.remove_judged(context, &workspace, &verdict, observer).await?;
+        let removed = self.remove_judged(context, &workspace, &verdict, Remover::Sweep(sweep), observer).await?;
         if matches!(cause, Cause::Stale(_)) && self.config.cleanup.prune_unmerged_branches {
             self.prune_branch(context, &removed.workspace).await?;
         }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use spinney_core::{BranchName, CommitId, RepositoryName, Work, Workspace, WorkspaceId};
+use spinney_core::{BranchName, CommitId, NodeId, RepositoryName, Work, Workspace, WorkspaceId};
 
 use crate::{Error, Result, disk};
 
@@ -16,6 +16,9 @@ pub(crate) const REMOVAL_FILE: &str = "spinney-removal.json";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Marker {
     pub id: WorkspaceId,
+    /// The home that it belongs to: another's workspaces are never taken over.
+    #[serde(default)]
+    pub node: Option<NodeId>,
     pub repository: RepositoryName,
     pub work: Work,
     pub branch: BranchName,
@@ -28,6 +31,7 @@ impl Marker {
     pub fn of(workspace: &Workspace) -> Self {
         Self {
             id: workspace.id.clone(),
+            node: Some(workspace.node.clone()),
             repository: workspace.repository.clone(),
             work: workspace.work.clone(),
             branch: workspace.branch.clone(),

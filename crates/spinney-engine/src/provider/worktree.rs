@@ -82,10 +82,11 @@ fn is_full(path: &Path, stderr: &str) -> bool {
     stderr.contains("unable to write") && disk::free_bytes(path).is_ok_and(|free| free < NEXT_TO_NOTHING)
 }
 
-/// Undoes a creation: tree and admin dir are renamed aside under the lock and deleted after it; the branch goes if the
+/// Undoes a creation: tree and admin dir are renamed aside under the lock; the branch goes if the
 /// creation made it and nobody moved it since. Idempotent.
 ///
-/// Refuses (`false`) when HEAD has moved on: then somebody works there, and a person must look.
+/// Refuses (`None`) when HEAD has moved on: then somebody works there, and a person must look. What was moved aside is
+/// the caller's to delete.
 pub(crate) async fn discard(
     context: &Context,
     home: &Home,
@@ -93,18 +94,19 @@ pub(crate) async fn discard(
     workspace: &Workspace,
     commit: &CommitId,
     made_branch: Option<&BranchName>,
-) -> Result<bool> {
+) -> Result<Option<Vec<PathBuf>>> {
     let tree_aside = trash_place(home, &workspace.path, &format!("undo-{operation}"));
     let admin_aside = context.git.state_dir().join(format!("undo-{operation}"));
     let lock = context.git.lock("undo of new").await?;
     if let Ok(worktree) = Worktree::open(&context.git, &workspace.path)
         && worktree.load_head().await?.commit().is_some_and(|head| head != commit)
     {
-        return Ok(false);
+        return Ok(None);
     }
-    move_if_there(&workspace.path, &tree_aside)?;
-    fail::point("undo.moved")?;
+    // Only what this creation made goes: an admin dir of ours leads to it. Whatever else stands there is somebody's.
     if let Some(admin_dir) = find_admin_dir(context, workspace)? {
+        move_if_there(&workspace.path, &tree_aside)?;
+        fail::point("undo.moved")?;
         move_if_there(&admin_dir, &admin_aside)?;
     }
     fail::point("undo.admin-moved")?;
@@ -115,11 +117,7 @@ pub(crate) async fn discard(
     }
     drop(lock);
     fail::point("undo.branch")?;
-    for aside in [tree_aside, admin_aside] {
-        disk::delete_moved_aside(&aside).map_err(Error::files(&aside, "deleted"))?;
-    }
-    fail::point("undo.deleted")?;
-    Ok(true)
+    Ok(Some(vec![tree_aside, admin_aside]))
 }
 
 /// Moves tree and admin dir into the trash, under the caller's lock. Idempotent: what has moved already stays moved.
@@ -260,9 +258,9 @@ pub(crate) fn find_admin_dir(context: &Context, workspace: &Workspace) -> Result
     if let Ok(worktree) = Worktree::open(&context.git, &workspace.path) {
         return Ok(Some(worktree.admin_dir().to_owned()));
     }
-    let expected = workspace.path.join(".git");
+    let expected = disk::resolved(&workspace.path).join(".git");
     let ours = |admin_dir: &PathBuf| match fs::read_to_string(admin_dir.join("gitdir")) {
-        Ok(text) if !text.trim().is_empty() => Path::new(text.trim_end()) == expected,
+        Ok(text) if !text.trim().is_empty() => disk::resolved(&admin_dir.join(text.trim_end())) == expected,
         _ => admin_dir.file_name().is_some_and(|name| name.to_string_lossy().contains(workspace.id.as_str())),
     };
     Ok(admin_dirs(context)?.into_iter().find(ours))

@@ -15,6 +15,7 @@ use spinney_git::Worktree;
 
 use super::archive::{self, Contents};
 use super::size::size_on_disk;
+use crate::cleanup::is_cache;
 use crate::context::Context;
 use crate::journal::{self, Running};
 use crate::lookup::Among;
@@ -129,16 +130,17 @@ impl Engine {
         let archive = match self.write_archive(context, workspace, &data).await {
             Ok(archive) => archive,
             Err(error) => {
-                self.undo_purge(&running.operation, workspace, &error.to_string()).await?;
+                self.undo_purge(&running.operation, workspace, &error.in_full()).await?;
                 running.lock.discard();
                 return Err(error);
             }
         };
         self.record_step(&mut running, DELETING, &data).await?;
-        let workspace = self.finish_purge(context, &running.operation, workspace.clone(), &data).await?;
+        let finished = self.finish_purge(context, &running.operation, workspace.clone(), &data).await;
         running.lock.discard();
+        let workspace = finished?;
         if let Err(error) = self.drop_needless_rescue(context, &workspace, archive.is_some()).await {
-            observer(Notice::Warning(Warning::Minor { what: format!("its rescue ref stays: {error}") }));
+            observer(Notice::Warning(Warning::Minor { what: format!("its rescue ref stays: {}", error.in_full()) }));
         }
         Ok(Purged { workspace, archive, freed })
     }
@@ -224,7 +226,7 @@ impl Engine {
         kept.extend(status.untracked.into_iter().map(|entry| entry.path));
         let mut caches = Vec::new();
         for path in status.ignored.into_iter().map(|entry| entry.path) {
-            if !self.is_cache(&path) {
+            if !is_cache(&self.config, tree, &path) {
                 kept.push(path);
                 continue;
             }
@@ -244,12 +246,6 @@ impl Engine {
         Ok(Own { kept, deleted: Some(deleted) })
     }
 
-    /// Whether a path lies in a directory that can be made again.
-    pub(crate) fn is_cache(&self, path: &Path) -> bool {
-        let caches = &self.config.cleanup.caches;
-        path.components().any(|part| caches.iter().any(|cache| part.as_os_str() == cache.as_str()))
-    }
-
     /// Deletes what was archived, and makes it visible. Idempotent.
     async fn finish_purge(
         &self,
@@ -267,9 +263,11 @@ impl Engine {
         worktree::move_if_there(&data.admin_dir, &admin_aside)?;
         drop(lock);
         fail::point("purge.moved")?;
-        for aside in [tree_aside, admin_aside] {
-            disk::delete_moved_aside(&aside).map_err(Error::files(&aside, "deleted"))?;
-        }
+        // What can't be deleted now holds nobody up: `cleanup orphans` tries again.
+        let deleted = [tree_aside, admin_aside]
+            .iter()
+            .map(|aside| disk::delete_moved_aside(aside).map_err(Error::files(aside, "deleted")))
+            .fold(Ok(()), Result::and);
         fail::point("purge.deleted")?;
         workspace.status = WorkspaceStatus::Purged;
         let mut db = self.store.write().await?;
@@ -278,7 +276,7 @@ impl Engine {
         events::record(&mut db, &workspace, "workspace.purged").await?;
         db.commit().await?;
         fail::point("purge.settled")?;
-        Ok(workspace)
+        deleted.map(|()| workspace)
     }
 
     /// Drops the rescue ref of a workspace that held nothing of its own: all its commits are safe elsewhere.
@@ -366,12 +364,7 @@ fn is_in_tree(tree: &Path, path: &Path) -> bool {
 }
 
 /// Finds what git does not know of: directories with nothing in them, and pipes. Follows no link.
-fn unknown_to_git(
-    tree: &Path,
-    directory: &Path,
-    skipped: &[PathBuf],
-    found: &mut Vec<PathBuf>,
-) -> std::io::Result<()> {
+fn unknown_to_git(tree: &Path, directory: &Path, skipped: &[PathBuf], found: &mut Vec<PathBuf>) -> std::io::Result<()> {
     let mut empty = true;
     for entry in std::fs::read_dir(tree.join(directory))? {
         let entry = entry?;

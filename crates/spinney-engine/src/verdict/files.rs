@@ -7,6 +7,7 @@ use spinney_core::{ReasonCode, Workspace};
 use spinney_git::{StatusOptions, Worktree};
 
 use super::Findings;
+use crate::cleanup::is_cache;
 use crate::context::Context;
 use crate::prepare::copy::is_same_as_in_main_checkout;
 
@@ -45,9 +46,6 @@ pub(super) async fn judge_files(
         Ok(links) => nested.extend(links.into_iter().filter(|link| workspace.path.join(link).join(".git").is_dir())),
         Err(error) => findings.unverifiable("which repositories lie in it", error),
     }
-    let caches = &context.config().cleanup.caches;
-    let is_cache =
-        |path: &Path| path.components().any(|part| caches.iter().any(|cache| part.as_os_str() == cache.as_str()));
     let mut precious = Vec::new();
     for path in paths(status.ignored) {
         let whole = workspace.path.join(&path);
@@ -58,7 +56,7 @@ pub(super) async fn judge_files(
             findings.unverifiable(&format!("what lies in `{}`", path.display()), error);
         }
         let carried_over = || is_same_as_in_main_checkout(context, &workspace.path, &path);
-        if path != Path::new(STATE_FILE) && !is_cache(&path) && !carried_over() {
+        if path != Path::new(STATE_FILE) && !is_cache(context.config(), &workspace.path, &path) && !carried_over() {
             precious.push(path);
         }
     }

@@ -92,6 +92,20 @@ pub fn what_helps(workspace: &Workspace, verdict: &Verdict, allowed: &[ReasonCod
             ReasonCode::InUse => Some("end the process, or allow it by name: --allow in_use".to_owned()),
             ReasonCode::MountInside => Some("unmount what is mounted inside".to_owned()),
             ReasonCode::OperationInProgress => Some(format!("spinney exec {name} -- git status")),
+            ReasonCode::PreciousIgnored => {
+                Some("copy what must last to another place; git keeps no ignored file".to_owned())
+            }
+            ReasonCode::NestedRepository => {
+                let nested = reason.items.first().map_or(".", String::as_str);
+                Some(format!("spinney exec {name} -- git -C {nested} push"))
+            }
+            ReasonCode::SubmoduleUnpushed => {
+                Some(format!("spinney exec {name} -- git submodule foreach git push origin HEAD"))
+            }
+            ReasonCode::DetachedCommits => Some(format!("spinney exec {name} -- git switch -c NEW-BRANCH")),
+            ReasonCode::Locked => Some(format!("git worktree unlock {}", workspace.path.display())),
+            ReasonCode::Shared => Some(format!("spinney show {name} tells whose it is too")),
+            ReasonCode::Unverifiable => Some("spinney doctor tells what is wrong, and what mends it".to_owned()),
             _ => None,
         };
         if let Some(help) = help.filter(|help| !lines.iter().any(|line: &String| line.ends_with(help.as_str()))) {

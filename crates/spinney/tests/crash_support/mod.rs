@@ -1,7 +1,5 @@
 //! A workspace full of work, what can be done to it, and what must hold after a command died in the middle of it.
 
-pub mod kill;
-
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -113,6 +111,8 @@ impl Wood {
                 "restore issue-1".to_owned()
             }
             Deed::RestoreArchived => {
+                // A restore that failed may have left it rebuilt in the trash.
+                self.bring("active");
                 self.bring("purged");
                 "restore issue-1".to_owned()
             }
@@ -179,14 +179,14 @@ impl Wood {
 
     /// The status of issue 1.
     #[track_caller]
-    pub fn status(&self) -> String {
+    fn status(&self) -> String {
         let (_, status) = self.statuses().into_iter().find(|(name, _)| name == "issue-1").expect("issue-1 has a row");
         status
     }
 
     /// Each workspace's name and status, as the store has them once the next command has looked.
     #[track_caller]
-    pub fn statuses(&self) -> Vec<(String, String)> {
+    fn statuses(&self) -> Vec<(String, String)> {
         let list = self.story.cli.run(&["ls", "--all", "--json"]).ok().json();
         let text = |row: &serde_json::Value, key: &str| row[key].as_str().unwrap().to_owned();
         list["workspaces"].as_array().unwrap().iter().map(|row| (text(row, "name"), text(row, "status"))).collect()
@@ -195,6 +195,7 @@ impl Wood {
     /// Asserts all that must hold after the next ordinary command, whatever came before it.
     #[track_caller]
     pub fn assert_healed(&self) {
+        self.wait_for_orphans();
         self.assert_settled();
         let doctor = self.story.cli.run(&["doctor", "--json"]).ok();
         assert_eq!(doctor.json()["healthy"], true, "{}", doctor.told());
@@ -216,7 +217,8 @@ impl Wood {
     #[track_caller]
     pub fn assert_settled(&self) {
         let ends = ["active", "trashed", "purged", "lost"];
-        let stuck: Vec<_> = self.statuses().into_iter().filter(|(_, status)| !ends.contains(&status.as_str())).collect();
+        let stuck: Vec<_> =
+            self.statuses().into_iter().filter(|(_, status)| !ends.contains(&status.as_str())).collect();
         assert!(stuck.is_empty(), "stuck: {stuck:?}");
         self.assert_tokens();
     }
@@ -243,12 +245,12 @@ impl Wood {
     }
 
     /// Waits until nobody holds the repository's lock: an orphaned git keeps it for as long as it runs.
-    pub fn wait_for_orphans(&self) {
+    fn wait_for_orphans(&self) {
         let lock = self.git_dir().join("spinney/lock");
         wait_until(|| File::open(&lock).is_ok_and(|lock| lock.try_lock_shared().is_ok()), LONG);
     }
 
-    pub fn git_dir(&self) -> PathBuf {
+    fn git_dir(&self) -> PathBuf {
         self.story.repository.path().join(".git")
     }
 

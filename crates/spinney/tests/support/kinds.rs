@@ -3,8 +3,9 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 
+use super::Work;
+use super::tokens::Tokens;
 use super::work::odd_path;
-use super::{Tokens, Work};
 
 pub struct Kind {
     pub name: &'static str,

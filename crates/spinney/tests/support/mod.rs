@@ -3,9 +3,8 @@
 #![expect(dead_code, reason = "each test file uses a part of it")]
 
 pub mod kinds;
+pub mod mount;
 pub mod tokens;
 pub mod work;
 
-pub use kinds::{HISTORY, Kind, TREE};
-pub use tokens::Tokens;
 pub use work::Work;

@@ -121,14 +121,19 @@ fn read_all(story: &Story, directory: &Path) -> Vec<u8> {
 /// Every object of a repository that lies in a tree, in the trash or in an archive.
 fn read_objects(story: &Story, git_dir: &Path) -> Vec<u8> {
     let git_dir = format!("--git-dir={}", git_dir.display());
-    raw(story, Path::new("/"), &[&git_dir, "--work-tree=.", "cat-file", "--batch-all-objects", "--batch", "--unordered"], None)
+    raw(
+        story,
+        Path::new("/"),
+        &[&git_dir, "--work-tree=.", "cat-file", "--batch-all-objects", "--batch", "--unordered"],
+        None,
+    )
 }
 
 /// Every object that a ref of the repository leads to.
 fn read_refs(story: &Story, git_dir: &Path, more: &[&str]) -> Vec<u8> {
     let git_dir = format!("--git-dir={}", git_dir.display());
     let git = [&git_dir, "--work-tree=."];
-    let list = [&git, &["rev-list", "--objects", "--no-object-names", "--all"], more].concat();
+    let list = [&git[..], &["rev-list", "--objects", "--no-object-names", "--all"], more].concat();
     let listed = raw(story, Path::new("/"), &list, None);
     raw(story, Path::new("/"), &[&git[..], &["cat-file", "--batch"]].concat(), Some(listed))
 }

@@ -111,6 +111,18 @@ impl Work {
         self.try_git(&[how, &other]).exits(1);
     }
 
+    /// Stops in the middle of a merge with a detached HEAD.
+    #[track_caller]
+    pub fn stop_at_a_merge_conflict(&self) {
+        let start = self.head();
+        self.commit("both.txt", "one side");
+        let ours = self.head();
+        self.git(&["switch", "--quiet", "--detach", &start]);
+        let theirs = self.commit("both.txt", "the other side");
+        self.git(&["switch", "--quiet", "--detach", &ours]);
+        self.try_git(&["merge", &theirs]).exits(1);
+    }
+
     /// What must be the same after a way into the trash and back: every file, the index, HEAD, and what git makes of it.
     #[track_caller]
     pub fn snapshot(&self) -> Snapshot {

@@ -1,0 +1,321 @@
+//! Purging the trash: what only a tree held goes into an archive that was read back, and `restore` works from it.
+
+mod common;
+mod support;
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use common::{Story, refused};
+use serde_json::Value;
+use spinney_testkit::{Cli, wait_until};
+use support::Work;
+use support::kinds::TREE;
+use support::tokens::Tokens;
+
+const LONG: Duration = Duration::from_secs(60);
+
+fn archive(story: &Story, work: &Work) -> PathBuf {
+    story.sandbox().spinney_home().join("archives").join(format!("{}.tar.zst", work.id))
+}
+
+fn trash(story: &Story, work: &Work) -> PathBuf {
+    story.sandbox().spinney_home().join("trash").join(&work.id)
+}
+
+fn rescue(story: &Story, work: &Work) -> bool {
+    story.repository.try_git(&["rev-parse", "--verify", "--quiet", &format!("refs/spinney/rescue/{}", work.id)]).status
+        == 0
+}
+
+fn status(story: &Story, name: &str) -> String {
+    story.show(name).text("status").to_owned()
+}
+
+/// Names of what is in the trash.
+fn trashed(cli: &Cli) -> Vec<String> {
+    let list = cli.run(&["trash", "ls", "--json"]).ok().json();
+    list["trash"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap().to_owned()).collect()
+}
+
+/// A workspace with untracked work, in the trash.
+fn removed(story: &Story, issue: &str) -> Work {
+    let work = Work::new(story, issue);
+    work.write("new.txt", issue);
+    story.cli.run(&["rm", &work.name, "--force"]).ok();
+    work
+}
+
+#[test]
+fn archive_and_rescue_ref_alone_bring_everything_back() {
+    let story = Story::new();
+    story.change(|repository| {
+        repository.write("lib/a.txt", "a").write("plain", "plain").write("plain.sh", "#!/bin/sh\n");
+        repository.commit("more");
+        repository.push().head()
+    });
+    let work = Work::new(&story, "1");
+    let mut tokens = Tokens::default();
+    work.stop_at_a_conflict("rebase", "ours", "theirs");
+    for kind in TREE {
+        (kind.plant)(&work, &mut tokens);
+    }
+    let before = work.snapshot();
+    story.cli.run(&["rm", "issue-1", "--force"]).ok();
+    story.repository.git(&["branch", "-D", "issue-1"]);
+    let purged = story.cli.run(&["trash", "purge", "issue-1", "--json"]).ok().json();
+    let place = archive(&story, &work);
+    assert_eq!(purged["purged"][0]["archive"], place.to_str().unwrap());
+    assert!(purged["purged"][0]["freed"].as_u64().unwrap() > 0);
+    assert_eq!(fs::metadata(&place).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(fs::metadata(place.parent().unwrap()).unwrap().permissions().mode() & 0o777, 0o700);
+    assert!(!trash(&story, &work).exists() && !work.path.exists());
+    assert!(!story.repository.path().join(".git/spinney").join(&work.id).exists());
+    story.repository.git(&["reflog", "expire", "--expire=now", "--all"]);
+    story.repository.git(&["worktree", "prune"]);
+    story.repository.git(&["gc", "--quiet", "--prune=now"]);
+    story.cli.run(&["restore", "issue-1"]).ok();
+    before.assert_same(&work.snapshot(), "restored from the archive");
+    assert_eq!(story.repository.git(&["fsck", "--connectivity-only", "--no-dangling"]), "");
+    // What was under way goes on: back to where the branch was.
+    work.git(&["rebase", "--abort"]);
+    assert_eq!(fs::read_to_string(work.path.join("conflict.txt")).unwrap(), "ours");
+    assert_eq!(work.git(&["symbolic-ref", "--short", "HEAD"]), "issue-1");
+    assert_eq!(status(&story, "issue-1"), "active");
+}
+
+#[test]
+fn an_archive_that_can_not_be_written_keeps_the_trash() {
+    let story = Story::new();
+    let work = removed(&story, "1");
+    let archives = story.sandbox().spinney_home().join("archives");
+    fs::write(&archives, "in the way").unwrap();
+    refused(&story.cli, 1, &["trash", "purge", "issue-1"]);
+    assert_eq!(status(&story, "issue-1"), "trashed");
+    assert!(trash(&story, &work).join("new.txt").is_file());
+    fs::remove_file(&archives).unwrap();
+    // A directory in the place of the archive itself: written, but it can't get its name.
+    fs::create_dir_all(archive(&story, &work).join("full")).unwrap();
+    refused(&story.cli, 1, &["trash", "purge", "issue-1"]);
+    assert!(trash(&story, &work).join("new.txt").is_file());
+    assert_eq!(fs::read_dir(&archives).unwrap().count(), 1, "no half archive stays");
+    fs::rename(archive(&story, &work), story.sandbox().path().join("aside")).unwrap();
+    story.cli.run(&["trash", "purge", "issue-1"]).ok();
+    assert_eq!(status(&story, "issue-1"), "purged");
+}
+
+#[test]
+fn an_archive_that_reads_back_wrong_keeps_the_trash() {
+    let story = Story::new();
+    let work = removed(&story, "1");
+    // The archive's first name leads to a device that forgets what is written to it.
+    let archives = story.sandbox().spinney_home().join("archives");
+    fs::create_dir(&archives).unwrap();
+    let partial = archive(&story, &work).with_extension("partial");
+    symlink("/dev/null", &partial).unwrap();
+    let refusal = refused(&story.cli, 1, &["trash", "purge", "issue-1"]);
+    assert_eq!(status(&story, "issue-1"), "trashed", "{}", refusal.0.told());
+    assert!(trash(&story, &work).join("new.txt").is_file());
+    assert!(!archive(&story, &work).exists());
+    let _ = fs::remove_file(&partial);
+    story.cli.run(&["restore", "issue-1"]).ok();
+    assert_eq!(fs::read_to_string(work.path.join("new.txt")).unwrap(), "1");
+}
+
+#[test]
+fn a_damaged_archive_is_told_and_nothing_is_made_of_it() {
+    let story = Story::new();
+    let work = removed(&story, "1");
+    story.cli.run(&["trash", "purge", "--all"]).ok();
+    let place = archive(&story, &work);
+    let whole = fs::read(&place).unwrap();
+    fs::write(&place, &whole[..whole.len() / 2]).unwrap();
+    refused(&story.cli, 1, &["restore", "issue-1"]).says(&[place.to_str().unwrap()]);
+    assert!(!work.path.exists());
+    assert_eq!(status(&story, "issue-1"), "purged");
+    fs::write(&place, whole).unwrap();
+    story.cli.run(&["restore", "issue-1"]).ok();
+    assert_eq!(fs::read_to_string(work.path.join("new.txt")).unwrap(), "1");
+}
+
+#[test]
+fn what_is_due_goes_in_the_background() {
+    let story = Story::new();
+    let (one, two) = (removed(&story, "1"), Work::new(&story, "2"));
+    let eager = story.cli.with_variable("SPINNEY_CLEANUP__TRASH_FOR", "1ms");
+    let answered = eager.run(&["rm", &two.name]).ok();
+    assert!(answered.stderr.contains("issue-2 is in the trash"), "{}", answered.told());
+    wait_until(|| archive(&story, &one).is_file() && !trash(&story, &one).exists(), LONG);
+    wait_until(|| status(&story, "issue-1") == "purged", LONG);
+    wait_until(|| !story.sandbox().spinney_home().join("sweep.lock").exists() || trashed(&story.cli).len() < 2, LONG);
+    story.cli.run(&["restore", "issue-1"]).ok();
+}
+
+#[test]
+fn over_the_quota_the_oldest_go_first() {
+    let story = Story::new();
+    for issue in ["1", "2", "3"] {
+        let work = Work::new(&story, issue);
+        work.write("big.bin", vec![7; 3 << 20]);
+        story.cli.run(&["rm", &work.name, "--force"]).ok();
+    }
+    let sized = story.cli.run(&["trash", "ls", "--size", "--json"]).ok().json();
+    let sizes: Vec<u64> = sized["trash"].as_array().unwrap().iter().map(|row| row["bytes"].as_u64().unwrap()).collect();
+    assert!(sizes.iter().all(|size| (3 << 20..4 << 20).contains(size)), "{sizes:?}");
+    let listed = story.cli.run(&["trash", "ls", "--size"]).ok().stdout;
+    assert!(listed.contains("SIZE") && listed.contains("3.") && listed.contains("MB"), "{listed}");
+    story.cli.run(&["trash", "purge"]).ok();
+    assert_eq!(trashed(&story.cli).len(), 3, "nothing is due");
+    let small = story.cli.with_variable("SPINNEY_CLEANUP__TRASH_QUOTA", "8MiB");
+    let purged = small.run(&["trash", "purge", "--json"]).ok().json();
+    let names: Vec<_> = purged["purged"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["issue-1"], "the oldest, and no more than needed");
+    let tiny = story.cli.with_variable("SPINNEY_CLEANUP__TRASH_QUOTA", "1MiB");
+    tiny.run(&["trash", "purge"]).ok();
+    assert_eq!(trashed(&story.cli), Vec::<String>::new());
+}
+
+#[test]
+fn names_or_all() {
+    let story = Story::new();
+    for issue in ["1", "2", "3"] {
+        removed(&story, issue);
+    }
+    story.cli.run(&["trash", "purge", "issue-1", "issue-3"]).ok();
+    assert_eq!(trashed(&story.cli), ["issue-2"]);
+    refused(&story.cli, 4, &["trash", "purge", "issue-1"]);
+    story.make(&["--issue", "9"]);
+    refused(&story.cli, 4, &["trash", "purge", "issue-9"]);
+    story.cli.run(&["trash", "purge", "--all"]).ok();
+    assert_eq!(trashed(&story.cli), Vec::<String>::new());
+    assert_eq!(status(&story, "issue-9"), "active");
+}
+
+#[test]
+fn nothing_is_deleted_through_a_link() {
+    let story = Story::new();
+    let outside = story.sandbox().path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("kept.txt"), "kept").unwrap();
+    let work = Work::new(&story, "1");
+    symlink(&outside, work.path.join("link")).unwrap();
+    // A tracked directory gave way to a link to a place that has a file of the same name.
+    fs::write(outside.join("lib.rs"), "outside").unwrap();
+    fs::rename(work.path.join("src"), story.sandbox().path().join("src-before")).unwrap();
+    symlink(&outside, work.path.join("src")).unwrap();
+    fs::create_dir_all(work.path.join("target/deep")).unwrap();
+    symlink(&outside, work.path.join("target/deep/link")).unwrap();
+    let before = work.snapshot();
+    story.cli.run(&["rm", "issue-1", "--force"]).ok();
+    story.cli.run(&["trash", "purge", "--all"]).ok();
+    let unpacked = support::tokens::unpack(&story, &archive(&story, &work));
+    assert!(!unpacked.join("tree/src").is_dir() || unpacked.join("tree/src").is_symlink(), "read through a link");
+    fs::write(outside.join("lib.rs"), "outside, later").unwrap();
+    story.cli.run(&["restore", "issue-1"]).ok();
+    assert_eq!(fs::read_to_string(outside.join("lib.rs")).unwrap(), "outside, later");
+    assert_eq!(fs::read_to_string(outside.join("kept.txt")).unwrap(), "kept");
+    fs::write(outside.join("lib.rs"), "outside").unwrap();
+    // The cache is not kept, and was said to be none.
+    fs::create_dir_all(work.path.join("target/deep")).unwrap();
+    symlink(&outside, work.path.join("target/deep/link")).unwrap();
+    before.assert_same(&work.snapshot(), "restored");
+}
+
+#[test]
+fn nothing_is_deleted_across_a_mount() {
+    let story = Story::new();
+    let outside = story.sandbox().path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("kept.txt"), "kept").unwrap();
+    let work = Work::new(&story, "1");
+    fs::create_dir(work.path.join("data.local")).unwrap();
+    story.cli.run(&["rm", "issue-1", "--force"]).ok();
+    let inside = trash(&story, &work).join("data.local");
+    let Some(mount) = support::mount::bind(story.sandbox(), &outside, &inside) else { return };
+    refused(&story.cli, 1, &["trash", "purge", "issue-1"]).says(&["mounted", inside.to_str().unwrap()]);
+    assert_eq!(status(&story, "issue-1"), "trashed");
+    assert!(outside.join("kept.txt").is_file() && trash(&story, &work).join("README.md").is_file());
+    drop(mount);
+    story.cli.run(&["trash", "purge", "issue-1"]).ok();
+    assert!(outside.join("kept.txt").is_file());
+}
+
+#[test]
+fn what_was_merged_and_clean_leaves_nothing_behind() {
+    let story = Story::new();
+    let work = Work::new(&story, "1");
+    work.commit("a.txt", "a");
+    work.push();
+    story.remote().merge("issue-1");
+    work.write("target/debug/app", "built");
+    fs::create_dir_all(work.path.join("target/empty")).unwrap();
+    story.cli.run(&["cleanup", "merged"]).ok();
+    assert!(rescue(&story, &work));
+    let purged = story.cli.run(&["trash", "purge", "--all", "--json"]).ok().json();
+    assert_eq!(purged["purged"][0]["archive"], Value::Null);
+    assert!(!archive(&story, &work).exists() && !rescue(&story, &work));
+    assert_eq!(story.branches(), ["main"]);
+    refused(&story.cli, 1, &["restore", "issue-1"]).says(&["nothing of its own"]);
+}
+
+#[test]
+fn a_rescue_ref_stays_as_long_as_its_commits_are_nowhere_else() {
+    let story = Story::new();
+    let work = Work::new(&story, "1");
+    work.commit("a.txt", "a");
+    let tip = work.commit("b.txt", "b");
+    work.push();
+    story.remote().squash_merge("issue-1");
+    story.remote().git(&["update-ref", "-d", "refs/heads/issue-1"]);
+    story.cli.run(&["cleanup", "merged"]).ok();
+    story.repository.git(&["fetch", "--quiet", "--prune"]);
+    story.cli.run(&["trash", "purge", "--all"]).ok();
+    assert!(rescue(&story, &work), "the squash has the changes, not the commits");
+    story.repository.git(&["reflog", "expire", "--expire=now", "--all"]);
+    story.repository.git(&["gc", "--quiet", "--prune=now"]);
+    story.cli.run(&["restore", "issue-1"]).ok();
+    assert_eq!(work.head(), tip);
+    assert_eq!(work.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_second_purge_is_not_undone_by_the_first_ones_archive() {
+    let story = Story::new();
+    let work = removed(&story, "1");
+    story.cli.run(&["trash", "purge", "--all"]).ok();
+    story.cli.run(&["restore", "issue-1"]).ok();
+    fs::remove_file(work.path.join("new.txt")).unwrap();
+    work.commit("later.txt", "later");
+    work.push();
+    story.cli.run(&["rm", "issue-1"]).ok();
+    story.cli.run(&["trash", "purge", "--all"]).ok();
+    story.cli.run(&["restore", "issue-1"]).ok();
+    assert!(!work.path.join("new.txt").exists() && work.path.join("later.txt").is_file());
+}
+
+#[test]
+fn a_tree_whose_pointer_became_a_repository_keeps_it() {
+    let story = Story::new();
+    let work = Work::new(&story, "1");
+    let mut tokens = Tokens::default();
+    fs::rename(work.path.join(".git"), story.sandbox().path().join("pointer")).unwrap();
+    work.nested_repository(".", &tokens.make("own-repository"));
+    story.cli.run(&["rm", "issue-1", "--force"]).ok();
+    story.cli.run(&["trash", "purge", "--all"]).ok();
+    tokens.assert_readable(&story, &support::tokens::EVERYWHERE, "purged");
+    let unpacked = support::tokens::unpack(&story, &archive(&story, &work));
+    assert!(unpacked.join("tree/.git/HEAD").is_file());
+}
+
+#[test]
+fn only_the_owner_can_read_what_was_archived() {
+    let story = Story::new();
+    let work = removed(&story, "1");
+    fs::create_dir(story.sandbox().spinney_home().join("archives")).unwrap();
+    fs::set_permissions(story.sandbox().spinney_home().join("archives"), Permissions::from_mode(0o755)).unwrap();
+    let shell = story.sandbox().cli("/bin/sh").in_directory(story.repository.path());
+    shell.run(&["-c", "umask 000; exec \"$0\" trash purge --all", common::BINARY]).ok();
+    assert_eq!(fs::metadata(archive(&story, &work)).unwrap().permissions().mode() & 0o777, 0o600);
+}
