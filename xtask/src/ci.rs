@@ -9,7 +9,19 @@ use crate::{chore, test};
 pub fn run() -> Result<ExitCode> {
     let checks: [(&str, &[&str]); 2] = [
         ("format", &["fmt", "--all", "--check"]),
-        ("lints", &["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]),
+        (
+            "lints",
+            &[
+                "clippy",
+                "--workspace",
+                "--all-targets",
+                "--features",
+                "spinney/fail-points",
+                "--",
+                "--deny",
+                "warnings",
+            ],
+        ),
     ];
     for (heading, arguments) in checks {
         if let Some(code) = chore::step(heading, chore::cargo().args(arguments))? {

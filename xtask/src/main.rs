@@ -5,6 +5,7 @@
 mod bench;
 mod chore;
 mod ci;
+mod crash;
 mod gits;
 mod postgres;
 mod test;
@@ -20,6 +21,8 @@ Chores:
                   ARGS go to `cargo test` (with `-p CRATE` among them, only that crate is tested)
   bench [--repo PATH]
                   measures Spinney beside git on a generated tree, or on a clone of that repository
+  crash [--rounds N] [--seed N]
+                  lets Spinney die at every step of every operation, and N times at random
   ci              checks format and lints, then runs all tests
 ";
 
@@ -33,6 +36,7 @@ fn main() -> ExitCode {
         ["test"] => test::run(&[]),
         ["test", "--", rest @ ..] => test::run(rest),
         ["bench", rest @ ..] => bench::run(rest),
+        ["crash", rest @ ..] => crash::run(rest),
         ["ci"] => ci::run(),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

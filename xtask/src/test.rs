@@ -51,7 +51,12 @@ impl Suite<'_> {
     /// `cargo test` of these packages, unless the arguments name their own.
     fn command(&self, packages: &[&str], first_on_path: Option<PathBuf>) -> Result<Command> {
         let mut command = chore::cargo();
-        command.arg("test").args(if chooses_packages(self.arguments) { &[] } else { packages }).args(self.arguments);
+        command.arg("test");
+        if !chooses_packages(self.arguments) {
+            // The crash tests need them; nothing else is built otherwise with them.
+            command.args(packages).args(["--features", "spinney/fail-points"]);
+        }
+        command.args(self.arguments);
         command.env("PATH", self.path_with(first_on_path)?).env("SPINNEY_TEST_POSTGRES_URL", &self.url);
         Ok(command)
     }

@@ -1,7 +1,7 @@
 //! Admission: how many workspaces, and how much disk.
 
 use spinney_core::config::Placeholder;
-use spinney_core::{CommitId, Consent, Remover, Sweep, Verdict, Workspace, WorkspaceStatus};
+use spinney_core::{CommitId, Consent, Merge, Remover, Sweep, Workspace, WorkspaceStatus};
 use spinney_store::WorkspaceFilter;
 
 use crate::context::{Context, tree_root};
@@ -29,9 +29,15 @@ impl Engine {
             return Ok(());
         }
         let remover = Remover::Sweep(Sweep::MakeRoom);
-        let mut judged: Vec<(Workspace, Verdict)> = Vec::new();
+        let mut judged: Vec<(Workspace, Merge)> = Vec::new();
         for workspace in workspaces {
             if workspace.status != WorkspaceStatus::Active {
+                continue;
+            }
+            // Whether it is merged is cheap to ask; its files are looked at only then.
+            let merge = self.merge_of(context, &workspace).await;
+            if !merge.is_merged() {
+                judged.push((workspace, merge));
                 continue;
             }
             let verdict = self.judge(context, &workspace, remover).await?;
@@ -49,7 +55,7 @@ impl Engine {
                     }
                 }
             }
-            judged.push((workspace, verdict));
+            judged.push((workspace, merge));
         }
         Err(Error::Limit {
             repository: context.repository.name.clone(),
@@ -57,15 +63,15 @@ impl Engine {
         })
     }
 
-    async fn census(&self, context: &Context, judged: Vec<(Workspace, Verdict)>) -> Result<Census> {
+    async fn census(&self, context: &Context, judged: Vec<(Workspace, Merge)>) -> Result<Census> {
         let config = context.config();
         let total = self.store.read().await?.count_workspaces(&context.repository.id, &crate::create::COUNTED).await?;
-        let (merged, rest): (Vec<_>, Vec<_>) = judged.into_iter().partition(|(_, verdict)| verdict.merge.is_merged());
+        let (merged, rest): (Vec<_>, Vec<_>) = judged.into_iter().partition(|(_, merge)| merge.is_merged());
         let stale_after = config.cleanup.stale_after;
         let is_stale =
             |workspace: &Workspace| !stale_after.0.is_zero() && workspace.last_activity_at.elapsed() > stale_after.0;
         let names =
-            |list: Vec<(Workspace, Verdict)>| list.into_iter().map(|(workspace, _)| workspace.name).collect::<Vec<_>>();
+            |list: Vec<(Workspace, Merge)>| list.into_iter().map(|(workspace, _)| workspace.name).collect::<Vec<_>>();
         let merged = names(merged);
         let stale = names(rest.into_iter().filter(|(workspace, _)| is_stale(workspace)).collect());
         let active = usize::try_from(total).unwrap_or(usize::MAX).saturating_sub(merged.len() + stale.len());

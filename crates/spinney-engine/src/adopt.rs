@@ -75,7 +75,8 @@ impl Engine {
         let Some(branch) = head.branch().cloned() else {
             return Err(refused("its HEAD is detached; give it a branch with `git switch -c NAME`".to_owned()));
         };
-        let mut request = Request::new(self.free_work(context, &branch).await?);
+        let marked = Marker::load(worktree.admin_dir()).map(|marker| marker.work);
+        let mut request = Request::new(self.free_work(context, &branch, marked).await?);
         request.base = base;
         match self.adopt_worktree(context, &worktree, branch, &request).await? {
             Some(workspace) => Ok(workspace),
@@ -101,10 +102,10 @@ impl Engine {
     }
 
     /// The work that a branch found in a worktree stands for, unless that work has a workspace already.
-    async fn free_work(&self, context: &Context, branch: &BranchName) -> Result<Work> {
+    async fn free_work(&self, context: &Context, branch: &BranchName, marked: Option<Work>) -> Result<Work> {
         let number =
             branch.as_str().strip_prefix("issue-").and_then(|rest| spinney_core::work::parse_number(rest).ok());
-        let work = number.map_or_else(|| Work::branch(branch), Work::issue);
+        let work = marked.unwrap_or_else(|| number.map_or_else(|| Work::branch(branch), Work::issue));
         let taken = self.store.read().await?.workspace_of_work(&context.repository.id, &work).await?.is_some();
         if !taken {
             return Ok(work);

@@ -262,7 +262,9 @@ impl Error {
                 hint("`spinney repo ls` shows the known ones, `spinney repo add URL|PATH` adds one")
             }
             Self::RepositoryNameTaken { .. } => hint("give it another with `--name OWNER/NAME`"),
-            Self::RepositoryInUse { name, .. } => vec![format!("`spinney ls --repo {name}` shows them")],
+            Self::RepositoryInUse { name, .. } => vec![format!(
+                "`spinney ls` shows them; where the repository is gone for good, `spinney repo rm {name} --force` forgets them"
+            )],
             Self::RepositoryHasTrash { name, .. } => {
                 vec![format!(
                     "`spinney ls --all --repo {name}` shows them; `spinney restore` brings one back, `spinney trash purge` lets it go"

@@ -29,10 +29,12 @@ use serde::Serialize;
 use spinney_core::{Timestamp, Workspace, WorkspaceStatus};
 use spinney_git::{Worktree, is_abandoned_scratch};
 
+use crate::cleanup::CACHE;
 use crate::context::{Context, tree_root};
 use crate::lookup::Among;
 use crate::provider::marker::{Marker, Removal};
 use crate::provider::worktree::{self, Tree, open};
+use crate::trash::VIEW;
 use crate::{Engine, Error, Result, disk, home, links};
 
 /// How the reason begins for which reconciling itself marked a workspace broken.
@@ -386,6 +388,13 @@ impl Engine {
 
     /// What an undo or a purge had moved aside to delete, and died over; and scratch of processes that died.
     async fn sweep_leftovers(&self, context: &Context, rows: &[Workspace], findings: &mut Findings) -> Result<()> {
+        for lock in context.git.stale_locks() {
+            findings.done(format!("`{}` was left by a git that was killed", lock.display()), "deleted");
+            if !findings.dry_run {
+                let _held = context.git.lock("cleanup").await?;
+                context.git.clear_if_stale(&lock);
+            }
+        }
         let open = self.store.read().await?.open_operations(self.home.node()).await?;
         let mut places = vec![self.home.root().join("trash"), context.git.state_dir()];
         places.extend(tree_roots(rows).into_iter().map(|root| root.join(worktree::TRASH_BESIDE)));
@@ -394,7 +403,10 @@ impl Engine {
             let operation = name.strip_prefix("undo-").or_else(|| name.strip_prefix("purge-"));
             let operation = operation.and_then(|id| id.parse::<spinney_core::OperationId>().ok());
             let closed = operation.is_some_and(|id| open.iter().all(|known| known.id != id));
-            if !closed && !is_abandoned_scratch(name) {
+            let workspace =
+                name.strip_prefix(VIEW).or_else(|| name.strip_prefix(CACHE)?.rsplit_once('-').map(|(id, _)| id));
+            let unused = workspace.is_some_and(|id| open.iter().all(|known| known.workspace_id.as_str() != id));
+            if !closed && !unused && !is_abandoned_scratch(name) {
                 continue;
             }
             findings.done(format!("`{}` was left to be deleted", directory.display()), "deleted");

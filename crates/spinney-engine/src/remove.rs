@@ -16,7 +16,7 @@ use spinney_core::{
 };
 use spinney_git::Worktree;
 
-use crate::context::Context;
+use crate::context::{Context, tree_root};
 use crate::journal::{self, Running};
 use crate::notice::{Notice, Observer, Warning};
 use crate::provider::marker::Removal;
@@ -67,6 +67,10 @@ impl Engine {
         if !matches!(workspace.status, WorkspaceStatus::Active | WorkspaceStatus::Lost | WorkspaceStatus::Broken) {
             let (name, status) = (workspace.name.clone(), workspace.status);
             return Err(Error::WrongStatus { name, status, needed: "a live workspace" });
+        }
+        // Nobody can agree to let go what nobody can see.
+        if let Tree::RootMissing = worktree::open(context, &workspace.path) {
+            return Err(Error::TreeRootMissing { path: tree_root(&workspace.path).to_owned() });
         }
         let verdict = match consent {
             Consent::Force => self.judge_forced(context, workspace),
@@ -169,7 +173,10 @@ impl Engine {
         };
         let gone = matches!(verdict.merge, Merge::Merged(_) | Merge::Unstarted);
         let delete_branch = gone && context.config().cleanup.delete_merged_branches && workspace.adopted_from.is_none();
-        Ok(RemoveData { removal: Removal { branch, tip, admin_name, works }, delete_branch, status: workspace.status })
+        let trash = worktree::trash_place(&self.home, &workspace.path, workspace.id.as_str());
+        let had_tree = [&workspace.path, &trash].iter().any(|place| place.symlink_metadata().is_ok());
+        let removal = Removal { branch, tip, admin_name, works, had_tree };
+        Ok(RemoveData { removal, delete_branch, status: workspace.status })
     }
 
     /// Pins and moves, under the repository's lock.

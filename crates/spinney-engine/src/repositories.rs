@@ -6,6 +6,7 @@ use spinney_core::{Repository, RepositoryId, RepositoryName, Timestamp, Workspac
 use spinney_git::without_credentials;
 
 use crate::context::Context;
+use crate::lookup::Among;
 use crate::notice::{Notice, Observer, Phase};
 use crate::{Engine, Error, Result};
 
@@ -212,10 +213,19 @@ impl Engine {
     }
 
     /// Forgets a repository whose git dir is gone; none where the name is unknown, or it is still there.
-    pub async fn remove_missing_repository(&self, selector: &str) -> Result<Option<Repository>> {
+    ///
+    /// Its workspaces can't be judged, moved or restored without it: `force` forgets them too, and leaves their trees.
+    pub async fn remove_missing_repository(&self, selector: &str, force: bool) -> Result<Option<Repository>> {
         let Ok(name) = selector.parse::<RepositoryName>() else { return Ok(None) };
         let found = self.store.read().await?.repository_named(&self.account, self.home.node(), &name).await?;
         let Some(repository) = found.filter(|repository| !repository.common_dir.exists()) else { return Ok(None) };
+        if force {
+            let mut db = self.store.write().await?;
+            for workspace in self.workspaces(Some(&repository.id), Among::All).await? {
+                db.delete_workspace(&workspace.id).await?;
+            }
+            db.commit().await?;
+        }
         self.forget(&repository).await?;
         Ok(Some(repository))
     }

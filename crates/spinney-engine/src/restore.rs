@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use spinney_core::{
     BranchName, Operation, OperationKind, OperationStatus, Timestamp, Work, Workspace, WorkspaceStatus,
 };
-use spinney_git::Worktree;
+use spinney_git::{Head, Worktree};
 
 use crate::context::Context;
 use crate::journal::{self, Running};
@@ -46,8 +46,17 @@ impl Engine {
         let admin_dir = worktree::trashed_admin_dir(context, &workspace.id);
         let tree = worktree::trash_place(&self.home, &workspace.path, workspace.id.as_str());
         let _archive_lock = self.unarchive_if_purged(context, workspace, &tree, &admin_dir).await?;
-        let removal = Removal::load(&admin_dir)
-            .ok_or_else(|| refused(format!("`{}` is gone or can't be read", admin_dir.display())))?;
+        let removal = Removal::load(&admin_dir).ok_or_else(|| {
+            refused(match workspace.status {
+                WorkspaceStatus::Purged if !admin_dir.exists() => {
+                    "it was purged and held nothing of its own: all it had is in its base".to_owned()
+                }
+                _ => format!("`{}` is gone or can't be read", admin_dir.display()),
+            })
+        })?;
+        if !tree.exists() && removal.had_tree {
+            return Err(refused(format!("`{}` is not there: is its disk mounted?", tree.display())));
+        }
         if !tree.exists() {
             self.rebuild_missing_tree(context, &tree, &admin_dir).await?;
             let what = "its files were gone; those that git has are back".to_owned();
@@ -108,6 +117,11 @@ impl Engine {
             reason,
         };
         if let Some(name) = &data.rename {
+            let admin_dir = worktree::trashed_admin_dir(context, &workspace.id);
+            let head = Worktree::moved(&context.git, &workspace.path, &admin_dir).load_head().await?;
+            if let Head::Detached { rebasing: Some(branch), .. } = head {
+                return Err(taken(&branch, "a rebase of it is in progress, which knows no other name".to_owned()));
+            }
             return match context.git.load_branch(name).await? {
                 Some(_) => Err(taken(name, "it exists already".to_owned())),
                 None => match context.git.branch_conflict(name).await? {
@@ -144,7 +158,14 @@ impl Engine {
         fail::point("restore.moved")?;
         let tree = Worktree::open(&context.git, &workspace.path)?;
         if let Some(branch) = &data.rename {
-            tree.set_head(&lock, branch).await?;
+            match tree.load_head().await? {
+                Head::Branch { .. } => tree.set_head(&lock, branch).await?,
+                // It was on no branch and stays so; the branch is a name for where it is.
+                Head::Detached { commit, .. } if context.git.load_branch(branch).await?.is_none() => {
+                    context.git.update_ref(&lock, &branch.local_ref(), &commit, None).await?;
+                }
+                Head::Detached { .. } => {}
+            }
         }
         Removal::clear(tree.admin_dir());
         crate::provider::marker::Marker::of(workspace).write(tree.admin_dir())?;
@@ -166,6 +187,7 @@ impl Engine {
         events::record(&mut db, &workspace, "workspace.restored").await?;
         db.commit().await?;
         fail::point("restore.settled")?;
+        self.retire_archive(&workspace);
         // Nothing depends on the readable link.
         let _ = links::make(&self.home, &workspace);
         Ok(workspace)

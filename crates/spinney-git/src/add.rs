@@ -40,6 +40,9 @@ impl Repository {
         let mut retry = Retry::default();
         loop {
             let added = self.try_add_worktree(lock, add).await;
+            if let Err(Error::LockContention { what }) = &added {
+                self.clear_if_stale(Path::new(what));
+            }
             // Git makes the branch first, and leaves it behind when what follows fails.
             if added.is_err()
                 && let Start::NewBranch { name, commit } = add.start

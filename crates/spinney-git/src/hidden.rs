@@ -32,6 +32,8 @@ impl Worktree {
             command.args(["update-index", mark, "-z", "--stdin"]).stdin_bytes(paths.clone()).run().await?;
         }
         let command = self.status_command().env("GIT_INDEX_FILE", &index).args(["--untracked-files=no"]);
+        // Of no interest here, and out of reach where the tree was moved.
+        let command = command.args(["--ignore-submodules=all"]);
         let changes = parse_status(&command.run().await?.stdout).changes;
         Ok(changes
             .into_iter()

@@ -35,6 +35,7 @@ mod refs;
 mod remote;
 mod repository;
 mod retry;
+mod stale_lock;
 mod stash;
 mod status;
 mod status_parse;

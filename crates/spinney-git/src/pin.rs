@@ -57,10 +57,11 @@ impl Repository {
         }
         let tree = self.write_objects_tree(lock, &objects.others).await?;
         let commit = self.write_pin(lock, &tree, objects.commits, message).await?;
-        let command =
-            durable(self.holding(lock)).args(["update-ref", "--no-deref", crate::refs::require_ref(rescue_ref)?]);
+        let name = crate::refs::require_ref(rescue_ref)?;
         let none = "0".repeat(commit.as_str().len());
-        command.args([commit.as_str(), earlier.as_ref().map_or(none.as_str(), CommitId::as_str)]).run().await?;
+        let old = earlier.as_ref().map_or(none.as_str(), CommitId::as_str);
+        let command = || durable(self.holding(lock)).args(["update-ref", "--no-deref", name, commit.as_str(), old]);
+        self.change_refs(command).await?;
         Ok(commit)
     }
 

@@ -98,14 +98,16 @@ impl Repository {
     ) -> Result<()> {
         let none = "0".repeat(new.as_str().len());
         let old = old.map_or(none.as_str(), CommitId::as_str);
-        let command = self.holding(lock).args(["update-ref", "--no-deref", require_ref(name)?, new.as_str(), old]);
-        command.run().await.map(drop)
+        let name = require_ref(name)?;
+        let command = || self.holding(lock).args(["update-ref", "--no-deref", name, new.as_str(), old]);
+        self.change_refs(command).await.map(drop)
     }
 
     /// Deletes a ref that has this value.
     pub async fn delete_ref(&self, lock: &RepositoryLock, name: &str, old: &CommitId) -> Result<()> {
-        let command = self.holding(lock).args(["update-ref", "--no-deref", "-d", require_ref(name)?, old.as_str()]);
-        command.run().await.map(drop)
+        let name = require_ref(name)?;
+        let command = || self.holding(lock).args(["update-ref", "--no-deref", "-d", name, old.as_str()]);
+        self.change_refs(command).await.map(drop)
     }
 
     /// Starts building a call that changes the repository, with its lock.

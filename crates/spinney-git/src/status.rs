@@ -108,15 +108,15 @@ impl Worktree {
 }
 
 impl crate::Repository {
-    /// Counts the files of a worktree's index that differ from its HEAD. Its tree need not be there.
-    pub async fn count_staged(&self, admin_dir: &std::path::Path) -> Result<usize> {
+    /// Counts the files of a worktree's index that differ from a commit, such as its `HEAD`. Its tree need not be there.
+    pub async fn count_staged(&self, admin_dir: &std::path::Path, commit: &str) -> Result<usize> {
         if !admin_dir.join("index").exists() {
             return Ok(0);
         }
         let command = self.command().env("GIT_DIR", admin_dir).env("GIT_WORK_TREE", admin_dir);
         let command =
             command.args(["diff-index", "--cached", "--name-only", "-z", "--no-renames", "--ignore-submodules=none"]);
-        let listed = command.args(["HEAD", "--"]).run().await?.stdout;
+        let listed = command.args([commit, "--"]).run().await?.stdout;
         Ok(listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).count())
     }
 }

@@ -14,7 +14,7 @@ use common::Story;
 use crash_support::{ABORTED, Deed, Wood, ways_to};
 use kill::{Random, Victim, kill};
 use spinney_engine::fail::POINTS;
-use spinney_testkit::{Plant, Sandbox};
+use spinney_testkit::{GitWrapper, Plant, Sandbox};
 
 /// Dies at every point of an operation, heals, and goes on; once with a healer that dies too, at each of its own steps.
 fn die_at_each(operation: &str, plants: &[Plant]) {
@@ -85,6 +85,35 @@ fn no_operation_is_left_out() {
     let known = ["create", "undo", "remove", "restore", "unarchive", "purge", "adopt"];
     let unknown: Vec<_> = POINTS.iter().filter(|point| !known.contains(&point.split_once('.').unwrap().0)).collect();
     assert!(unknown.is_empty(), "no test dies at {unknown:?}");
+}
+
+/// A git that locks the ref it is to change, and is killed there.
+fn git_killed_over_a_ref() -> GitWrapper {
+    GitWrapper::new(
+        r#"case " $* " in *' update-ref '*)
+    for word; do case "$word" in refs/*)
+        lock="$("$GIT" rev-parse --git-common-dir)/$word.lock"
+        mkdir -p "$(dirname "$lock")" && : > "$lock" && kill -9 $$
+    esac; done
+esac
+exec "$GIT" "$@"
+"#,
+    )
+}
+
+#[test]
+fn a_lock_that_a_killed_git_left_on_a_ref_is_cleared_away() {
+    let mut wood = Wood::new(Plant::DETACHED);
+    for deed in [Deed::Remove, Deed::RemoveUnstarted, Deed::CreateAgain] {
+        println!("{deed:?}");
+        let line = wood.prepare(deed);
+        let git = git_killed_over_a_ref();
+        let ran = wood.story.cli.with_path_first(git.directory()).run(&line);
+        assert!(ran.status != 0 || ran.stderr.contains("its branch stays"), "{}", ran.told());
+        // At once, not after a sweep.
+        wood.carry_on(deed);
+        wood.assert_healed();
+    }
 }
 
 /// A number that the caller of the test may give.

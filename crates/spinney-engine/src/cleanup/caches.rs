@@ -21,6 +21,9 @@ pub struct CleanedCaches {
     pub bytes: u64,
 }
 
+/// How the name of a cache begins that was moved aside to be deleted, before the id of its workspace.
+pub(crate) const CACHE: &str = "cache-";
+
 /// Whether an ignored path is itself a directory that can be made again: a real one, with a cache's name. What lies in a
 /// directory of that name beside files that git has is work like any other.
 pub(crate) fn is_cache(config: &Config, tree: &Path, path: &Path) -> bool {
@@ -74,7 +77,7 @@ impl Engine {
 
     /// Renames a cache out of the tree, then deletes it: a build that starts meanwhile sees it whole or not at all.
     fn drop_cache(&self, workspace: &Workspace, directory: &Path, number: usize) -> Result<()> {
-        let aside = trash_place(&self.home, &workspace.path, &format!("cache-{}-{number}", workspace.id));
+        let aside = trash_place(&self.home, &workspace.path, &format!("{CACHE}{}-{number}", workspace.id));
         disk::delete_moved_aside(&aside).map_err(Error::files(&aside, "deleted"))?;
         move_if_there(directory, &aside)?;
         disk::delete_moved_aside(&aside).map_err(Error::files(&aside, "deleted"))

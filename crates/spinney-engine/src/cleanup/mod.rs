@@ -13,7 +13,7 @@ use rustix::fs::{FlockOperation, flock};
 use spinney_core::{Reason, Workspace};
 
 pub use self::caches::CleanedCaches;
-pub(crate) use self::caches::is_cache;
+pub(crate) use self::caches::{CACHE, is_cache};
 use crate::reconcile::Finding;
 use crate::{Engine, Error, Result};
 

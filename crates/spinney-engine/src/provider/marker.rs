@@ -58,6 +58,13 @@ pub(crate) struct Removal {
     pub tip: Option<CommitId>,
     pub admin_name: String,
     pub works: Vec<Work>,
+    /// Whether there was a tree to move; where there was one and it is not found, its disk may not be mounted.
+    #[serde(default = "there_was")]
+    pub had_tree: bool,
+}
+
+fn there_was() -> bool {
+    true
 }
 
 impl Removal {

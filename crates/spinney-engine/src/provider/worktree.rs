@@ -172,12 +172,16 @@ pub(crate) fn bring_back(
         fail::point("restore.tree-moved")?;
     }
     // The admin name differs when it was taken meanwhile; the tree's own pointer follows. One that was damaged or gone
-    // is mended by that too; what somebody put in its place and is no file stays.
+    // is mended by that too; what somebody put in its place and is no file is kept beside it.
     let pointer = format!("gitdir: {}\n", admin_dir.display());
     let git_file = workspace.path.join(".git");
     let is_there = fs::symlink_metadata(&git_file);
     let replaceable = is_there.map_or_else(|error| error.kind() == io::ErrorKind::NotFound, |file| file.is_file());
-    if replaceable && fs::read(&git_file).map_or(true, |bytes| bytes != pointer.as_bytes()) {
+    if !replaceable {
+        let found = workspace.path.join(format!(".git.found-{}", workspace.id));
+        fs::rename(&git_file, &found).map_err(Error::files(&git_file, "moved aside"))?;
+    }
+    if fs::read(&git_file).map_or(true, |bytes| bytes != pointer.as_bytes()) {
         disk::write_durably(&git_file, pointer.as_bytes()).map_err(Error::files(&git_file, "written"))?;
     }
     unlock_nested(context, workspace)

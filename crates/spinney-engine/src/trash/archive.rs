@@ -61,6 +61,7 @@ pub(super) fn write(place: &Path, contents: &Contents<'_>) -> io::Result<()> {
     writer.tar.follow_symlinks(false);
     writer.all(contents.admin_dir, Path::new(ADMIN))?;
     for path in contents.kept {
+        writer.directories_above(contents.tree, path)?;
         writer.all(&contents.tree.join(path), &Path::new(TREE).join(path))?;
     }
     let manifest = serde_json::to_vec(&writer.manifest)?;
@@ -117,6 +118,19 @@ impl Writer {
             self.note(name, String::new());
         }
         // A socket is nothing without the process that listens on it.
+        Ok(())
+    }
+
+    /// Adds the directories that lead to a path, for their modes.
+    fn directories_above(&mut self, tree: &Path, path: &Path) -> io::Result<()> {
+        let parents: Vec<&Path> = path.ancestors().skip(1).filter(|parent| *parent != Path::new("")).collect();
+        for parent in parents.into_iter().rev() {
+            let name = Path::new(TREE).join(parent);
+            if !self.manifest.entries.contains_key(&escape(name.as_os_str())) {
+                self.tar.append_path_with_name(tree.join(parent), &name)?;
+                self.note(&name, String::new());
+            }
+        }
         Ok(())
     }
 

@@ -4,7 +4,9 @@ mod archive;
 mod purge;
 mod size;
 mod unarchive;
+mod view;
 
 pub(crate) use archive::load_marker;
 pub use purge::{Purged, Trashed};
 pub(crate) use size::size_on_disk;
+pub(crate) use view::VIEW;

@@ -15,6 +15,7 @@ use spinney_git::Worktree;
 
 use super::archive::{self, Contents};
 use super::size::size_on_disk;
+use super::view::View;
 use crate::cleanup::is_cache;
 use crate::context::Context;
 use crate::journal::{self, Running};
@@ -108,6 +109,9 @@ impl Engine {
         if !admin_dir.exists() {
             return Err(Error::TreeMissing { name: workspace.name.clone(), path: admin_dir });
         }
+        if !tree.exists() && Removal::load(&admin_dir).is_none_or(|removal| removal.had_tree) {
+            return Err(Error::TreeMissing { name: workspace.name.clone(), path: tree });
+        }
         if let Some(mount) = disk::mounts_inside(&tree).map_err(Error::files(&tree, "inspected"))?.first() {
             return Err(Error::MountInside { name: workspace.name.clone(), mount: mount.clone() });
         }
@@ -192,11 +196,13 @@ impl Engine {
         Ok(Some(place))
     }
 
-    /// Whether nothing would have to come back: the branch went as merged or unstarted, and every commit is elsewhere.
+    /// Whether nothing would have to come back: the branch went as merged or unstarted, nothing is staged beside it, and
+    /// every commit is elsewhere.
     async fn is_safe_elsewhere(&self, context: &Context, workspace: &Workspace, data: &PurgeData) -> Result<bool> {
-        let branch = Removal::load(&data.admin_dir).and_then(|removal| removal.branch);
-        let Some(branch) = branch else { return Ok(false) };
+        let removal = Removal::load(&data.admin_dir);
+        let Some((branch, tip)) = removal.and_then(|removal| removal.branch.zip(removal.tip)) else { return Ok(false) };
         Ok(context.git.load_branch(&branch).await?.is_none()
+            && context.git.count_staged(&data.admin_dir, tip.as_str()).await? == 0
             && context.git.is_rescue_needless(&worktree::rescue_ref(&workspace.id)).await?)
     }
 
@@ -205,7 +211,8 @@ impl Engine {
         if !data.tree.exists() {
             return Ok(Own { kept: Vec::new(), deleted: Some(Vec::new()) });
         }
-        let worktree = Worktree::moved(&context.git, &data.tree, &data.admin_dir);
+        let view = View::make(&data.admin_dir).map_err(Error::files(&data.admin_dir, "read"))?;
+        let worktree = Worktree::moved(&context.git, &data.tree, view.admin_dir());
         match self.ask_git(&worktree, &data.tree).await {
             Ok(own) => Ok(own),
             Err(_) => {
@@ -220,7 +227,9 @@ impl Engine {
         let status = worktree.load_status_without_submodules().await?;
         let hidden = worktree.load_hidden_edits().await?;
         let (mut kept, mut deleted) = (worktree.load_gitlinks().await?, Vec::new());
-        for path in status.changes.into_iter().map(|change| change.path).chain(hidden) {
+        // What is only staged is in the index; where the branch went, all of the index looks so.
+        let changes = status.changes.into_iter().filter(|change| change.unstaged || change.conflicted);
+        for path in changes.map(|change| change.path).chain(hidden) {
             if is_in_tree(tree, &path) { kept.push(path) } else { deleted.push(path) }
         }
         kept.extend(status.untracked.into_iter().map(|entry| entry.path));

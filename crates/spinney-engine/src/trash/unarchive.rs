@@ -25,6 +25,14 @@ impl Engine {
         place.is_file().then_some(place)
     }
 
+    /// Takes the archive of a workspace that is back out of use: what happens from now on is not in it.
+    pub(crate) fn retire_archive(&self, workspace: &Workspace) {
+        if let Some(place) = self.archive_of(workspace) {
+            // Should that fail, the next purge writes over it.
+            let _ = std::fs::rename(&place, place.with_file_name(format!("{}.restored.tar.zst", workspace.id)));
+        }
+    }
+
     /// Rebuilds a workspace in the trash that is not there any more, if it has an archive. The archive stays locked while
     /// the answer lives, so that two restores do not rebuild it at once.
     pub(crate) async fn unarchive_if_purged(

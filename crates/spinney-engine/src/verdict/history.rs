@@ -61,15 +61,7 @@ async fn judge_tip(
     base: Option<CommitId>,
     findings: &mut Findings,
 ) -> Merge {
-    let merge = match &base {
-        Some(base) => context
-            .git
-            .load_merge(tip, base, &workspace.base_commit)
-            .await
-            .unwrap_or_else(|error| Merge::Unknown { detail: error.to_string() }),
-        None if *tip == workspace.base_commit => Merge::Unstarted,
-        None => Merge::Unknown { detail: "its base branch is gone".to_owned() },
-    };
+    let merge = merge_with(context, workspace, tip, base.as_ref()).await;
     match &merge {
         Merge::Merged(_) | Merge::Unstarted => return merge,
         Merge::Unmerged { detail, .. } | Merge::Unknown { detail } => {
@@ -87,6 +79,36 @@ async fn judge_tip(
         Err(error) => findings.unverifiable("what is pushed", error),
     }
     merge
+}
+
+async fn merge_with(context: &Context, workspace: &Workspace, tip: &CommitId, base: Option<&CommitId>) -> Merge {
+    match base {
+        Some(base) => context
+            .git
+            .load_merge(tip, base, &workspace.base_commit)
+            .await
+            .unwrap_or_else(|error| Merge::Unknown { detail: error.to_string() }),
+        None if *tip == workspace.base_commit => Merge::Unstarted,
+        None => Merge::Unknown { detail: "its base branch is gone".to_owned() },
+    }
+}
+
+/// How what HEAD is on stands to base, or the recorded branch where there is no tree; no reason is looked for.
+pub(super) async fn merge_of_head(
+    context: &Context,
+    workspace: &Workspace,
+    worktree: Option<&Worktree>,
+    base: Option<&CommitId>,
+) -> Merge {
+    let tip = match worktree {
+        Some(worktree) => worktree.load_head().await.map(|head| head.commit().cloned()),
+        None => context.git.load_branch(&workspace.branch).await,
+    };
+    match tip {
+        Ok(Some(tip)) => merge_with(context, workspace, &tip, base).await,
+        Ok(None) => Merge::Unknown { detail: "it has no commit".to_owned() },
+        Err(error) => Merge::Unknown { detail: error.to_string() },
+    }
 }
 
 async fn judge_stashes(context: &Context, branch: &BranchName, findings: &mut Findings) {

@@ -99,7 +99,7 @@ impl Engine {
         };
         if let Some(worktree) = &moved {
             files::judge_operation(worktree, findings);
-            match context.git.count_staged(worktree.admin_dir()).await {
+            match context.git.count_staged(worktree.admin_dir(), "HEAD").await {
                 Ok(0) => {}
                 Ok(count) => findings.add(ReasonCode::Dirty, format!("{} staged", plural(count, "file")), Vec::new()),
                 Err(error) => findings.unverifiable("what is staged", error),
@@ -172,6 +172,19 @@ impl Engine {
         for reason in &mut findings.reasons {
             reason.detail = reason.detail.replace("processs", "processes");
         }
+    }
+
+    /// How a workspace's branch stands to its base, without a look at its files.
+    pub(crate) async fn merge_of(&self, context: &Context, workspace: &Workspace) -> Merge {
+        let tree = match open(context, &workspace.path) {
+            Tree::Whole(worktree) => Some(worktree),
+            Tree::Missing => None,
+            Tree::RootMissing | Tree::Damaged(_) => {
+                return Merge::Unknown { detail: "its files can't be inspected".to_owned() };
+            }
+        };
+        let base = self.base_tip(context, workspace).await;
+        history::merge_of_head(context, workspace, tree.as_ref(), base.as_ref()).await
     }
 
     /// The tip of a workspace's base branch, as far as it is known here.

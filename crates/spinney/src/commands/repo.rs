@@ -48,6 +48,9 @@ enum RepoCommand {
     Rm {
         /// A name or path [default: the repository of the current directory]
         repository: Option<String>,
+        /// Where its git dir is gone for good: forget its workspaces too; their trees stay
+        #[arg(long)]
+        force: bool,
     },
 }
 
@@ -56,7 +59,7 @@ pub async fn run(app: &App, args: RepoArgs) -> Result<u8> {
         RepoCommand::Add { place, name, token_env } => add(app, &place, AddRepository { name, token_env }).await,
         RepoCommand::Ls => ls(app).await,
         RepoCommand::Sync { repository } => sync(app, repository).await,
-        RepoCommand::Rm { repository } => rm(app, repository).await,
+        RepoCommand::Rm { repository, force } => rm(app, repository, force).await,
     }
 }
 
@@ -127,11 +130,11 @@ async fn sync(app: &App, repository: Option<String>) -> Result<u8> {
     Ok(0)
 }
 
-async fn rm(app: &App, repository: Option<String>) -> Result<u8> {
+async fn rm(app: &App, repository: Option<String>, force: bool) -> Result<u8> {
     let engine = app.engine().await?;
     let selector = repository.or_else(|| app.global.repo.clone());
     let missing = match &selector {
-        Some(selector) => engine.remove_missing_repository(selector).await?,
+        Some(selector) => engine.remove_missing_repository(selector, force).await?,
         None => None,
     };
     let (repository, kept) = match missing {
