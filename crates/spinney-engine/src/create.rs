@@ -207,6 +207,8 @@ impl Engine {
             None => Start::ExistingBranch(&workspace.branch),
         };
         let tree = worktree::make(context, workspace, start).await?;
+        // A checkout that outlives us would go on writing to where the tree was.
+        let tree = tree.tagged(SETUP_VARIABLE, running.operation.id.as_str());
         fail::point("create.added")?;
         self.record_step(running, FILLING, data).await?;
         observer(Notice::Phase(Phase::CheckingOut));
@@ -250,7 +252,7 @@ impl Engine {
         cause: &str,
     ) -> Result<Option<Error>> {
         let made_branch = data.made_branch.as_ref();
-        // A set-up command outlives a killed Spinney, and would go on writing to where the tree was.
+        // A checkout or set-up command outlives a killed Spinney, and would go on writing to where the tree was.
         processes::end_started_with(SETUP_VARIABLE, operation.id.as_str());
         // While retiring, all there is belongs to the tree that vanished.
         let moved = if operation.step == RETIRING {

@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -25,18 +26,35 @@ pub(crate) fn processes_inside(directory: &Path) -> Vec<ProcessInside> {
     pids.filter(|pid| *pid != own).filter_map(|pid| inspect(pid, directory)).collect()
 }
 
+/// How long a killed process may take to end: one that waits for a disk ends when the disk answers.
+const LAST_BREATH: Duration = Duration::from_secs(2);
+
 /// Ends every process that has this variable with this value in its environment: what we started, however it detached.
 pub(crate) fn end_started_with(variable: &str, value: &str) {
     let wanted = format!("{variable}={value}");
-    let Ok(entries) = fs::read_dir("/proc") else { return };
-    for entry in entries.flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else { continue };
-        let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
-        let started = environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes());
-        if let (true, Some(pid)) = (started, Pid::from_raw(pid)) {
+    let deadline = Instant::now() + LAST_BREATH;
+    // Killed and gone are two things, and what is not gone may still write.
+    loop {
+        let found = started_with(&wanted);
+        if found.is_empty() || Instant::now() > deadline {
+            return;
+        }
+        for pid in found {
             let _ = kill_process(pid, Signal::KILL);
         }
+        std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// A process that has ended has no environment any more.
+fn started_with(wanted: &str) -> Vec<Pid> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let process = |entry: fs::DirEntry| {
+        let pid = entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw)?;
+        let environment = fs::read(entry.path().join("environ")).ok()?;
+        environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes()).then_some(pid)
+    };
+    entries.into_iter().filter_map(process).collect()
 }
 
 fn inspect(pid: u32, directory: &Path) -> Option<ProcessInside> {

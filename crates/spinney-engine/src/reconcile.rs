@@ -14,6 +14,7 @@
 //! | trashed | in the trash | in the trash | nothing |
 //! | purged | in the trash | in the trash | `trashed` again: a restore from the archive died |
 //! | trashed | gone, or not | gone, or not | reported; an archive or rescue ref is named |
+//! | active, lost | there, at another place | there, at that place | followed |
 //! | none | ours by its marker | there | adopted under its old id |
 //! | none | ours by its marker | gone, its root is there | its row comes back, `lost` |
 //! | none | in the trash, ours by its marker | in the trash | its row comes back, `trashed` |
@@ -132,7 +133,7 @@ impl Engine {
         for place in left {
             findings.done(format!("`{}` is left of a restore that died", place.display()), "deleted");
             if !findings.dry_run {
-                disk::delete_moved_aside(&place).map_err(Error::files(&place, "deleted"))?;
+                self.drop_half_rebuilt(row, &place)?;
             }
         }
         if rebuilt {
@@ -277,12 +278,44 @@ impl Engine {
                 findings.seen(format!("worktree `{shown}` belongs to another Spinney home; it is left alone"));
                 continue;
             }
+            if let Some(row) = self.store.read().await?.workspace(&marker.id).await? {
+                self.reconcile_moved(context, &row, &tree, findings).await?;
+                continue;
+            }
             findings.done(format!("worktree `{shown}` is ours, but the store does not know it"), "adopted");
             if !findings.dry_run
                 && let Err(error) = self.adopt_marked(context, &tree).await
             {
                 findings.seen(format!("worktree `{shown}` can't be adopted: {error}"));
             }
+        }
+        Ok(())
+    }
+
+    /// A worktree with a known workspace's mark at another place: followed, if the workspace is not where it was.
+    async fn reconcile_moved(
+        &self,
+        context: &Context,
+        row: &Workspace,
+        tree: &Worktree,
+        findings: &mut Findings,
+    ) -> Result<()> {
+        let (name, place) = (&row.name, tree.path().display());
+        let live = matches!(row.status, WorkspaceStatus::Active | WorkspaceStatus::Lost | WorkspaceStatus::Broken);
+        if !live || !matches!(open(context, &row.path), Tree::Missing) {
+            findings.seen(format!("worktree `{place}` carries the mark of {name}, which is {}", row.status));
+            return Ok(());
+        }
+        findings.done(format!("{name} was moved to `{place}`"), "followed");
+        if !findings.dry_run {
+            let status = WorkspaceStatus::Active;
+            let moved = Workspace { path: tree.path().to_owned(), status, error: None, ..row.clone() };
+            Marker::of(&moved).write(tree.admin_dir())?;
+            let mut db = self.store.write().await?;
+            db.update_workspace(&moved, &[row.status]).await?;
+            db.commit().await?;
+            let _ = home::make_tree_root(tree_root(&moved.path));
+            let _ = links::make(&self.home, &moved);
         }
         Ok(())
     }
@@ -312,6 +345,7 @@ impl Engine {
         if !findings.dry_run {
             let row = self.new_row(context, Marker { path: path.to_owned(), ..marker }, WorkspaceStatus::Lost);
             self.insert_row(&row, std::slice::from_ref(&row.work)).await?;
+            links::drop(&self.home, &row);
         }
         Ok(())
     }

@@ -68,10 +68,6 @@ impl Engine {
             let (name, status) = (workspace.name.clone(), workspace.status);
             return Err(Error::WrongStatus { name, status, needed: "a live workspace" });
         }
-        // Nobody can agree to let go what nobody can see.
-        if let Tree::RootMissing = worktree::open(context, &workspace.path) {
-            return Err(Error::TreeRootMissing { path: tree_root(&workspace.path).to_owned() });
-        }
         let verdict = match consent {
             Consent::Force => self.judge_forced(context, workspace),
             _ => self.judge(context, workspace, Remover::Person).await?,
@@ -79,6 +75,10 @@ impl Engine {
         let blockers: Vec<_> = verdict.blockers(consent).cloned().collect();
         if !blockers.is_empty() {
             return Err(Error::Refused { name: workspace.name.clone(), reasons: blockers });
+        }
+        // Nobody can agree to let go what nobody can see.
+        if let Tree::RootMissing = worktree::open(context, &workspace.path) {
+            return Err(Error::TreeRootMissing { path: tree_root(&workspace.path).to_owned() });
         }
         Ok(verdict)
     }

@@ -46,6 +46,10 @@ impl Engine {
         let admin_dir = worktree::trashed_admin_dir(context, &workspace.id);
         let tree = worktree::trash_place(&self.home, &workspace.path, workspace.id.as_str());
         let _archive_lock = self.unarchive_if_purged(context, workspace, &tree, &admin_dir).await?;
+        if self.mend_admin_dir(context, workspace, &tree, &admin_dir).await? {
+            let what = "git's part of it was gone and is made anew: what was staged is not any more".to_owned();
+            observer(Notice::Warning(Warning::Minor { what }));
+        }
         let removal = Removal::load(&admin_dir).ok_or_else(|| {
             refused(match workspace.status {
                 WorkspaceStatus::Purged if !admin_dir.exists() => {

@@ -21,6 +21,11 @@ impl Worktree {
         command.args(["checkout-index", "--all", "--force", "--index", "--quiet"]).run().await.map(drop)
     }
 
+    /// Writes the index as HEAD has it; the files stay as they are.
+    pub async fn read_head_into_index(&self) -> Result<()> {
+        self.command().args(["read-tree", "HEAD"]).run().await.map(drop)
+    }
+
     /// Brings the contents that the LFS pointers stand for.
     pub async fn pull_lfs(&self) -> Result<()> {
         self.command().network().args(["lfs", "pull"]).run().await.map(drop)

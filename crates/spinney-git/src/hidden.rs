@@ -52,11 +52,19 @@ pub(crate) fn copy_index(admin_dir: &std::path::Path, state_dir: &std::path::Pat
     let made = tempfile::Builder::new().prefix(&scratch_prefix()).tempdir_in(state_dir);
     let directory = made.map_err(|source| Error::io("make a directory in", state_dir, source))?;
     let index = admin_dir.join("index");
-    match std::fs::copy(&index, directory.path().join("index")) {
+    match copy_with_time(&index, &directory.path().join("index")) {
         // A worktree without an index has nothing staged.
         Err(source) if source.kind() != std::io::ErrorKind::NotFound => Err(Error::io("copy", &index, source)),
         _ => Ok(directory),
     }
+}
+
+/// Copies an index together with its time: a file that changed in the very moment in which it was added looks unchanged
+/// to git, unless the index is as old as the file.
+pub fn copy_with_time(from: &std::path::Path, to: &std::path::Path) -> std::io::Result<()> {
+    let modified = std::fs::metadata(from)?.modified()?;
+    std::fs::copy(from, to)?;
+    std::fs::File::options().write(true).open(to)?.set_modified(modified)
 }
 
 /// What a scratch directory's name begins with: it tells whose it is.

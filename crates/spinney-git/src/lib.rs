@@ -51,7 +51,7 @@ pub use error::Error;
 pub use fetch::{Known, Wanted};
 pub use git::{Git, GitOptions, GitVersion};
 pub use head::Head;
-pub use hidden::is_abandoned_scratch;
+pub use hidden::{copy_with_time, is_abandoned_scratch};
 pub use history::Unpushed;
 pub use lock::{Holder, RepositoryLock};
 pub use redact::{redact_url, without_credentials};

@@ -19,6 +19,8 @@ pub struct Worktree {
     path: PathBuf,
     admin_dir: PathBuf,
     admin_name: String,
+    /// A variable that its calls carry, so that one which outlives us can be found.
+    tag: Option<(&'static str, String)>,
 }
 
 impl Worktree {
@@ -77,14 +79,21 @@ impl Worktree {
             return Err(damaged(&path, "its git directory belongs to a worktree at another place"));
         }
         let admin_name = admin_dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        Ok(Self { repository: repository.clone(), path, admin_dir, admin_name })
+        Ok(Self { repository: repository.clone(), path, admin_dir, admin_name, tag: None })
     }
 
     /// A tree that was moved together with its admin dir, as into the trash: neither names the other any more.
     #[must_use]
     pub fn moved(repository: &Repository, path: &Path, admin_dir: &Path) -> Self {
         let admin_name = admin_dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        Self { repository: repository.clone(), path: path.to_owned(), admin_dir: admin_dir.to_owned(), admin_name }
+        let (repository, path, admin_dir) = (repository.clone(), path.to_owned(), admin_dir.to_owned());
+        Self { repository, path, admin_dir, admin_name, tag: None }
+    }
+
+    /// The same, whose calls carry a variable: what of them outlives us can be found by it.
+    #[must_use]
+    pub fn tagged(self, variable: &'static str, value: &str) -> Self {
+        Self { tag: Some((variable, value.to_owned())), ..self }
     }
 
     #[must_use]
@@ -111,7 +120,8 @@ impl Worktree {
     /// Starts building a call in this worktree.
     pub fn command(&self) -> Command {
         let command = self.repository.git().command(&self.path);
-        command.env("GIT_DIR", &self.admin_dir).env("GIT_WORK_TREE", &self.path)
+        let command = command.env("GIT_DIR", &self.admin_dir).env("GIT_WORK_TREE", &self.path);
+        self.tag.iter().fold(command, |command, (variable, value)| command.env(variable, value))
     }
 }
 

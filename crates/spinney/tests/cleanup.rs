@@ -284,7 +284,7 @@ fn one_repository_that_is_gone_does_not_stop_the_others() {
     let ran = story.cli.in_directory(sandbox.path()).run(&["cleanup", "merged", "--json"]).exits(1);
     let report = Report(ran.json());
     assert_eq!(report.removed(), ["issue-1"]);
-    assert_eq!(report.rows("failed")[0]["name"], "acme/other");
+    assert_eq!(report.rows("failed")[0]["name"], "local/other");
     fs::rename(sandbox.path().join("moved"), other.path()).unwrap();
 }
 

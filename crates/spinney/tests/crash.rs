@@ -14,7 +14,9 @@ use common::Story;
 use crash_support::{ABORTED, Deed, Wood, ways_to};
 use kill::{Random, Victim, kill};
 use spinney_engine::fail::POINTS;
-use spinney_testkit::{GitWrapper, Plant, Sandbox};
+use spinney_testkit::{GitWrapper, Plant, Sandbox, wait_until};
+
+const LONG: Duration = Duration::from_secs(60);
 
 /// Dies at every point of an operation, heals, and goes on; once with a healer that dies too, at each of its own steps.
 fn die_at_each(operation: &str, plants: &[Plant]) {
@@ -113,6 +115,34 @@ fn a_lock_that_a_killed_git_left_on_a_ref_is_cleared_away() {
         // At once, not after a sweep.
         wood.carry_on(deed);
         wood.assert_healed();
+    }
+}
+
+#[test]
+fn a_git_that_outlives_its_spinney_does_not_write_into_what_comes_after() {
+    let mut wood = Wood::new(Plant::REBASING);
+    for (deed, call) in [(Deed::Create, "reset"), (Deed::RestoreArchived, "checkout-index")] {
+        println!("{deed:?}, left behind in `git {call}`");
+        let line = wood.prepare(deed);
+        let git = GitWrapper::new(&format!(
+            r#"case " $* " in *' {call} '*)
+    echo $$ > "$HERE/new"; mv "$HERE/new" "$HERE/reached"
+    while [ ! -e "$HERE/go" ]; do sleep 0.02; done
+esac
+exec "$GIT" "$@"
+"#
+        ));
+        let reached = git.directory().join("reached");
+        let running = wood.story.cli.with_path_first(git.directory()).spawn(&line);
+        wait_until(|| reached.exists(), LONG);
+        running.kill();
+        wood.story.cli.run(&line).ok();
+        // Had it not been ended, it would write now.
+        std::fs::write(git.directory().join("go"), "").unwrap();
+        let left = format!("/proc/{}", std::fs::read_to_string(reached).unwrap().trim());
+        wait_until(|| std::fs::read(format!("{left}/environ")).map_or(true, |text| text.is_empty()), LONG);
+        wood.assert_healed();
+        wood.carry_on(deed);
     }
 }
 

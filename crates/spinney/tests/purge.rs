@@ -7,7 +7,7 @@ use std::fs::{self, File, Permissions};
 use std::io::Read;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use common::{Story, refused};
 use serde_json::Value;
@@ -328,4 +328,30 @@ fn only_the_owner_can_read_what_was_archived() {
     let shell = story.sandbox().cli("/bin/sh").in_directory(story.repository.path());
     shell.run(&["-c", "umask 000; exec \"$0\" trash purge --all", common::BINARY]).ok();
     assert_eq!(fs::metadata(archive(&story, &work)).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn a_change_in_the_very_moment_of_its_add_is_kept() {
+    let story = Story::new();
+    let second = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
+    let work = Work::new(&story, "1");
+    // Same size, same second: git tells them apart by the age of its index alone.
+    let (kept, hidden) = (work.path.join("src/lib.rs"), work.path.join("README.md"));
+    for (path, mark) in [(&kept, None), (&hidden, Some("--assume-unchanged"))] {
+        fs::write(path, "staged!!").unwrap();
+        let shown = path.to_str().unwrap();
+        work.git(&["add", shown]);
+        if let Some(mark) = mark {
+            work.git(&["update-index", mark, shown]);
+        }
+        fs::write(path, "unstaged").unwrap();
+    }
+    let planted = second();
+    story.cli.run(&["rm", "issue-1", "--force"]).ok();
+    wait_until(|| second() > planted, LONG);
+    story.cli.run(&["trash", "purge", "--all"]).ok();
+    story.cli.run(&["restore", "issue-1"]).ok();
+    for path in [&kept, &hidden] {
+        assert_eq!(fs::read_to_string(path).unwrap(), "unstaged", "{}", path.display());
+    }
 }

@@ -374,7 +374,7 @@ fn a_branch_taken_meanwhile_is_a_choice() {
 }
 
 #[test]
-fn what_cannot_be_brought_back_whole_stays_in_the_trash() {
+fn what_stands_in_the_place_of_the_pointer_is_kept_beside_it() {
     let story = Story::new();
     let workspace = story.make(&["--issue", "42"]);
     let pointer = workspace.path().join(".git");
@@ -382,18 +382,13 @@ fn what_cannot_be_brought_back_whole_stays_in_the_trash() {
     // Somebody put a directory in the place of the `.git` file.
     fs::remove_file(&pointer).unwrap();
     fs::create_dir(&pointer).unwrap();
+    fs::write(pointer.join("theirs"), "theirs").unwrap();
     assert_eq!(blockers(&story, "issue-42"), ["unverifiable"]);
     story.cli.run(&["rm", "issue-42", "--force"]).ok();
-    for _ in 0..2 {
-        refused(&story.cli, 1, &["restore", "issue-42"]).says(&[workspace.text("path")]);
-        assert!(!workspace.path().exists());
-        assert_eq!(story.show("issue-42").text("status"), "trashed");
-    }
-    story.assert_nothing_left_over();
-    let trashed = story.sandbox().spinney_home().join("trash").join(workspace.text("id"));
-    fs::remove_dir(trashed.join(".git")).unwrap();
     story.cli.run(&["restore", "issue-42"]).ok();
-    assert_eq!(fs::read(&pointer).unwrap(), content, "a pointer that is gone is written again");
+    assert_eq!(fs::read(&pointer).unwrap(), content, "the pointer is written again");
+    let found = workspace.path().join(format!(".git.found-{}", workspace.text("id")));
+    assert_eq!(fs::read_to_string(found.join("theirs")).unwrap(), "theirs");
     git(&story, &workspace, &["status"]);
 }
 

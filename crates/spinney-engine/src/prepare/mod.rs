@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::notice::{Notice, Observer, Phase, Warning};
 use crate::{Engine, Result};
 
-/// Tells the processes of a set-up, by the operation that started them.
+/// Tells the processes that fill a tree and set it up, by the operation that started them.
 pub(crate) const SETUP_VARIABLE: &str = "SPINNEY_OPERATION_ID";
 
 impl Engine {

@@ -1,6 +1,7 @@
 //! The trash: removed workspaces, whole, until they are purged; and the archives of those that were.
 
 mod archive;
+mod mend;
 mod purge;
 mod size;
 mod unarchive;

@@ -105,6 +105,7 @@ impl Engine {
         }
         let tree = worktree::trash_place(&self.home, &workspace.path, workspace.id.as_str());
         let admin_dir = worktree::trashed_admin_dir(context, &workspace.id);
+        self.mend_admin_dir(context, workspace, &tree, &admin_dir).await?;
         // A tree that was gone already when the workspace was removed is none the less purged: git's part of it is here.
         if !admin_dir.exists() {
             return Err(Error::TreeMissing { name: workspace.name.clone(), path: admin_dir });

@@ -15,8 +15,9 @@ use spinney_git::Worktree;
 
 use super::archive;
 use crate::context::Context;
+use crate::prepare::SETUP_VARIABLE;
 use crate::provider::worktree;
-use crate::{Engine, Error, Result, disk, fail, home};
+use crate::{Engine, Error, Result, disk, fail, home, processes};
 
 impl Engine {
     /// Whether a workspace can come back from an archive.
@@ -64,6 +65,12 @@ impl Engine {
         left
     }
 
+    /// Deletes what a rebuild left. Its git may have outlived it, and would go on writing there.
+    pub(crate) fn drop_half_rebuilt(&self, workspace: &Workspace, left: &Path) -> Result<()> {
+        processes::end_started_with(SETUP_VARIABLE, workspace.id.as_str());
+        disk::delete_moved_aside(left).map_err(Error::files(left, "deleted"))
+    }
+
     /// Locks a workspace's archive, where it has one, so that nobody rebuilds from it; none while somebody does.
     pub(crate) fn hold_archive(&self, workspace: &Workspace) -> Result<Option<Option<File>>> {
         match self.archive_of(workspace) {
@@ -91,7 +98,7 @@ impl Engine {
         let tree_aside = tree.with_extension("partial");
         let admin_aside = admin_dir.with_extension("partial");
         for left in self.half_rebuilt(context, workspace) {
-            disk::delete_moved_aside(&left).map_err(Error::files(&left, "deleted"))?;
+            self.drop_half_rebuilt(workspace, &left)?;
         }
         let manifest = archive::verify(place).map_err(Error::files(place, "read"))?;
         fail::point("unarchive.verified")?;
@@ -99,7 +106,8 @@ impl Engine {
         fail::point("unarchive.admin-unpacked")?;
         home::make_private_directory(&tree_aside).map_err(Error::files(&tree_aside, "made"))?;
         if !manifest.whole {
-            Worktree::moved(&context.git, &tree_aside, &admin_aside).checkout_index().await?;
+            let rebuilt = Worktree::moved(&context.git, &tree_aside, &admin_aside);
+        rebuilt.tagged(SETUP_VARIABLE, workspace.id.as_str()).checkout_index().await?;
         }
         fail::point("unarchive.filled")?;
         // Before anything is laid over the files: a link among it could lead out of the tree.

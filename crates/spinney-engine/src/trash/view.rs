@@ -41,7 +41,7 @@ impl View {
                 matches!(name, "commondir" | "gitdir" | "index" | "config.worktree") || name.starts_with("sharedindex.")
             };
             if name.to_str().is_some_and(wanted) && entry.file_type()?.is_file() {
-                fs::copy(entry.path(), view.admin_dir.join(name))?;
+                spinney_git::copy_with_time(&entry.path(), &view.admin_dir.join(name))?;
             }
         }
         let sparse = admin_dir.join("info").join("sparse-checkout");

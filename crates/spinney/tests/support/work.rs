@@ -41,6 +41,11 @@ impl Work {
         Self::of(story, &story.make(&["--issue", issue]))
     }
 
+    /// The same at another place.
+    pub fn moved(&self, path: &Path) -> Self {
+        Self { path: path.to_owned(), ..self.clone() }
+    }
+
     pub fn sandbox(&self) -> &Sandbox {
         &self.sandbox
     }

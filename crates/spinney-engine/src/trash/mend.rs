@@ -1,0 +1,51 @@
+//! Makes git's directory of a trashed workspace anew, where somebody deleted it: HEAD is on the recorded branch, and the
+//! index is as that branch has it. What was staged went with the old one; every file is still in the trash.
+
+use std::fs;
+use std::path::Path;
+
+use spinney_core::{Workspace, WorkspaceStatus};
+use spinney_git::Worktree;
+
+use crate::context::Context;
+use crate::provider::marker::{Marker, Removal};
+use crate::provider::worktree::{lock_reason, move_if_there};
+use crate::{Engine, Error, Result, disk, home};
+
+impl Engine {
+    /// Mends a workspace in the trash that has its files and lacks git's part.
+    pub(crate) async fn mend_admin_dir(
+        &self,
+        context: &Context,
+        workspace: &Workspace,
+        tree: &Path,
+        admin_dir: &Path,
+    ) -> Result<bool> {
+        if workspace.status != WorkspaceStatus::Trashed || admin_dir.exists() || !tree.exists() {
+            return Ok(false);
+        }
+        let tip = context.git.load_branch(&workspace.branch).await?;
+        let aside = admin_dir.with_extension("partial");
+        disk::delete_moved_aside(&aside).map_err(Error::files(&aside, "deleted"))?;
+        home::make_private_directory(&aside).map_err(Error::files(&aside, "made"))?;
+        let files = [
+            ("HEAD", format!("ref: {}\n", workspace.branch.local_ref())),
+            ("commondir", "../..\n".to_owned()),
+            ("gitdir", format!("{}\n", workspace.path.join(".git").display())),
+            ("locked", format!("{}\n", lock_reason(&workspace.id))),
+        ];
+        for (name, text) in files {
+            let path = aside.join(name);
+            fs::write(&path, text).map_err(Error::files(&path, "written"))?;
+        }
+        Marker::of(workspace).write(&aside)?;
+        let (branch, admin_name) = (Some(workspace.branch.clone()), workspace.id.to_string());
+        let has_commit = tip.is_some();
+        Removal { branch, tip, admin_name, works: Vec::new(), had_tree: true }.write(&aside)?;
+        if has_commit {
+            Worktree::moved(&context.git, tree, &aside).read_head_into_index().await?;
+        }
+        move_if_there(&aside, admin_dir)?;
+        Ok(true)
+    }
+}
