@@ -1,14 +1,16 @@
 //! Locks of refs that a killed git left behind. Git never removes them, and refuses to change the ref for ever after.
 //!
-//! A lock is stale when it is older than any change of a ref takes, and no git runs that is old enough to have made it.
-//! Where that can't be asked (no `/proc`), none is.
+//! A lock is stale when it is older than any change of a ref takes, and no git runs that may have made it: one that is
+//! old enough, and works on this repository or won't say on which. Where that can't be asked (no `/proc`), none is.
 
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::command::{Command, Output};
 use crate::repository::Repository;
+use crate::worktree::read_pointer;
 use crate::{Error, Result};
 
 /// A lock that is younger may belong to a program that is no git.
@@ -42,14 +44,33 @@ impl Repository {
     pub fn stale_locks(&self) -> Vec<PathBuf> {
         let mut locks = vec![self.common_dir().join("packed-refs.lock")];
         collect(&self.common_dir().join("refs"), &mut locks);
-        locks.retain(|lock| is_stale(lock));
+        locks.retain(|lock| self.is_stale(lock));
         locks
     }
 
     /// Removes a lock of a ref, if it is stale.
     pub fn clear_if_stale(&self, lock: &Path) -> bool {
         let ours = lock.starts_with(self.common_dir()) && lock.extension().is_some_and(|extension| extension == "lock");
-        ours && is_stale(lock) && fs::remove_file(lock).is_ok()
+        ours && self.is_stale(lock) && fs::remove_file(lock).is_ok()
+    }
+
+    fn is_stale(&self, lock: &Path) -> bool {
+        let made = fs::symlink_metadata(lock).and_then(|metadata| metadata.modified());
+        let Ok(made) = made else { return false };
+        let old = SystemTime::now().duration_since(made).is_ok_and(|age| age >= MIN_AGE);
+        old && load_gits().is_some_and(|gits| {
+            let places = self.places();
+            !gits.iter().any(|git| git.started <= made + SLACK && may_work_in(&git.process, &places))
+        })
+    }
+
+    /// Where a git that works on this repository is: its git dir, its main checkout, its worktrees.
+    fn places(&self) -> Vec<PathBuf> {
+        let admin_dirs = fs::read_dir(self.common_dir().join("worktrees")).into_iter().flatten().flatten();
+        let trees = admin_dirs.filter_map(|admin_dir| read_pointer(&admin_dir.path().join("gitdir")));
+        let trees = trees.filter_map(|pointer| Some(Path::new(&pointer).parent()?.to_owned()));
+        let own = [Some(self.common_dir()), self.root()].into_iter().flatten().map(Path::to_owned);
+        own.chain(trees).collect()
     }
 }
 
@@ -64,24 +85,44 @@ fn collect(directory: &Path, locks: &mut Vec<PathBuf>) {
     }
 }
 
-fn is_stale(lock: &Path) -> bool {
-    let made = fs::symlink_metadata(lock).and_then(|metadata| metadata.modified());
-    let Ok(made) = made else { return false };
-    let old = SystemTime::now().duration_since(made).is_ok_and(|age| age >= MIN_AGE);
-    old && gits_since_boot().is_some_and(|mut starts| starts.all(|start| start > made + SLACK))
+/// A git that runs.
+struct RunningGit {
+    process: PathBuf,
+    started: SystemTime,
 }
 
-/// When each git that runs was started; none where the system does not tell.
-fn gits_since_boot() -> Option<impl Iterator<Item = SystemTime>> {
+/// Whether a git may work on the repository at these places. Without a git dir of its own choice it is where it works.
+fn may_work_in(process: &Path, places: &[PathBuf]) -> bool {
+    let (Ok(directory), Ok(environment), Ok(words)) =
+        (fs::read_link(process.join("cwd")), fs::read(process.join("environ")), fs::read(process.join("cmdline")))
+    else {
+        return true;
+    };
+    let named = environment.split(|byte| *byte == 0).filter(|variable| variable.starts_with(b"GIT_"));
+    let elsewhere = |path: &Path| !places.iter().any(|place| path.starts_with(place));
+    let chooses = words.split(|byte| *byte == 0).any(|word| word.starts_with(b"--git-dir"));
+    let names_ours = named.into_iter().any(|variable| {
+        places.iter().any(|place| {
+            let place = place.as_os_str().as_bytes();
+            variable.windows(place.len()).any(|window| window == place)
+        })
+    });
+    chooses || names_ours || !elsewhere(&directory)
+}
+
+/// The gits that run; none where the system does not tell.
+fn load_gits() -> Option<Vec<RunningGit>> {
     let stat = fs::read_to_string("/proc/stat").ok()?;
     let booted = stat.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()?;
     let booted = SystemTime::UNIX_EPOCH + Duration::from_secs(booted);
-    let processes = fs::read_dir("/proc").ok()?.flatten().filter_map(|entry| {
-        entry.file_name().to_str()?.parse::<u32>().ok()?;
-        fs::read_to_string(entry.path().join("stat")).ok()
-    });
     let ticks = rustix::param::clock_ticks_per_second().max(1);
-    Some(processes.filter_map(move |stat| Some(booted + Duration::from_secs(parse_start(&stat)? / ticks))))
+    let git = |entry: fs::DirEntry| {
+        entry.file_name().to_str()?.parse::<u32>().ok()?;
+        let process = entry.path();
+        let start = parse_start(&fs::read_to_string(process.join("stat")).ok()?)?;
+        Some(RunningGit { process, started: booted + Duration::from_secs(start / ticks) })
+    };
+    Some(fs::read_dir("/proc").ok()?.flatten().filter_map(git).collect())
 }
 
 /// When a process was started, in ticks since the system was, from its `stat`; none for what is no git or has ended.
@@ -111,10 +152,12 @@ mod tests {
     }
 
     #[test]
-    fn a_young_lock_is_not_stale() {
+    fn a_process_works_where_it_is_or_where_its_environment_says() {
         let directory = tempfile::tempdir().unwrap();
-        let lock = directory.path().join("x.lock");
-        fs::write(&lock, "").unwrap();
-        assert!(!is_stale(&lock) && !is_stale(&directory.path().join("none.lock")));
+        let own = Path::new("/proc/self");
+        let here = std::env::current_dir().unwrap();
+        assert!(may_work_in(own, &[here]));
+        assert!(!may_work_in(own, &[directory.path().to_owned()]));
+        assert!(may_work_in(&directory.path().join("unreadable"), &[]));
     }
 }

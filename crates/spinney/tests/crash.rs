@@ -8,6 +8,7 @@ mod crash_support;
 mod kill;
 
 use std::collections::HashMap;
+use std::fs;
 use std::time::{Duration, Instant};
 
 use common::Story;
@@ -118,29 +119,55 @@ fn a_lock_that_a_killed_git_left_on_a_ref_is_cleared_away() {
     }
 }
 
+/// A git that waits before a call until the file `go` appears beside it, and Spinney killed while it does.
+fn leave_git_behind(wood: &Wood, call: &str, line: &[String]) -> GitWrapper {
+    let git = GitWrapper::new(&format!(
+        r#"case " $* " in *' {call} '*)
+    echo $$ > "$HERE/new"; mv "$HERE/new" "$HERE/reached"
+    while [ ! -e "$HERE/go" ] && [ -e "$0" ]; do sleep 0.02; done
+esac
+exec "$GIT" "$@"
+"#
+    ));
+    let running = wood.story.cli.with_path_first(git.directory()).spawn(line);
+    wait_until(|| git.directory().join("reached").exists(), LONG);
+    running.kill();
+    git
+}
+
+/// Whether the git that was left behind still runs: one that has ended has no environment.
+fn is_left(git: &GitWrapper) -> bool {
+    let pid = fs::read_to_string(git.directory().join("reached")).unwrap();
+    fs::read(format!("/proc/{}/environ", pid.trim())).is_ok_and(|environment| !environment.is_empty())
+}
+
 #[test]
-fn a_git_that_outlives_its_spinney_does_not_write_into_what_comes_after() {
+fn a_git_that_fills_a_tree_is_ended_before_anything_else_goes_there() {
     let mut wood = Wood::new(Plant::REBASING);
     for (deed, call) in [(Deed::Create, "reset"), (Deed::RestoreArchived, "checkout-index")] {
         println!("{deed:?}, left behind in `git {call}`");
         let line = wood.prepare(deed);
-        let git = GitWrapper::new(&format!(
-            r#"case " $* " in *' {call} '*)
-    echo $$ > "$HERE/new"; mv "$HERE/new" "$HERE/reached"
-    while [ ! -e "$HERE/go" ]; do sleep 0.02; done
-esac
-exec "$GIT" "$@"
-"#
-        ));
-        let reached = git.directory().join("reached");
-        let running = wood.story.cli.with_path_first(git.directory()).spawn(&line);
-        wait_until(|| reached.exists(), LONG);
-        running.kill();
+        let git = leave_git_behind(&wood, call, &line);
+        assert!(is_left(&git));
         wood.story.cli.run(&line).ok();
-        // Had it not been ended, it would write now.
-        std::fs::write(git.directory().join("go"), "").unwrap();
-        let left = format!("/proc/{}", std::fs::read_to_string(reached).unwrap().trim());
-        wait_until(|| std::fs::read(format!("{left}/environ")).map_or(true, |text| text.is_empty()), LONG);
+        assert!(!is_left(&git), "it would go on writing");
+        wood.assert_healed();
+        wood.carry_on(deed);
+    }
+}
+
+#[test]
+fn a_git_that_changes_the_repository_keeps_its_lock_when_spinney_dies() {
+    let mut wood = Wood::new(Plant::DETACHED);
+    for (deed, call) in [(Deed::Create, "worktree add"), (Deed::Remove, "update-ref"), (Deed::Remove, "mktree")] {
+        println!("{deed:?}, left behind in `git {call}`");
+        let line = wood.prepare(deed);
+        let git = leave_git_behind(&wood, call, &line);
+        assert!(wood.is_locked(), "others would change the repository beside it");
+        let next = wood.story.cli.spawn(&["ls"]);
+        fs::write(git.directory().join("go"), "").unwrap();
+        next.wait().ok();
+        wait_until(|| !is_left(&git), LONG);
         wood.assert_healed();
         wood.carry_on(deed);
     }

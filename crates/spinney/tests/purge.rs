@@ -355,3 +355,54 @@ fn a_change_in_the_very_moment_of_its_add_is_kept() {
         assert_eq!(fs::read_to_string(path).unwrap(), "unstaged", "{}", path.display());
     }
 }
+
+/// Runs lines of a shell as `docs/SAFETY.md` gives them.
+#[track_caller]
+fn by_hand(story: &Story, work: &Work, lines: &str) {
+    let shell = story.sandbox().cli("/bin/sh").in_directory(story.repository.path());
+    let shell = shell.with_variable("ID", &work.id).with_variable("DIR", &work.path);
+    shell.with_variable("H", story.sandbox().spinney_home()).run(&["-euc", lines]).ok();
+}
+
+#[test]
+fn work_comes_back_by_hand_with_git_alone() {
+    let story = Story::new();
+    let work = Work::new(&story, "1");
+    let tip = work.commit("committed.txt", "committed");
+    work.write("staged.txt", "staged");
+    work.git(&["add", "staged.txt"]);
+    work.write("README.md", "edited");
+    work.write("new.txt", "untracked");
+    let before = work.snapshot();
+    story.cli.run(&["rm", "issue-1", "--force"]).ok();
+    // From the trash.
+    let look = "git --git-dir=.git/spinney/$ID --work-tree=$H/trash/$ID status --porcelain";
+    by_hand(&story, &work, &format!("{look} | grep -q '^A  staged.txt'"));
+    let back = "mkdir -p .git/worktrees; mv .git/spinney/$ID .git/worktrees/$ID; mv $H/trash/$ID $DIR";
+    by_hand(&story, &work, back);
+    before.assert_same(&work.snapshot(), "moved back by hand");
+    story.cli.run(&["cleanup", "orphans"]).ok();
+    assert_eq!(status(&story, "issue-1"), "active", "and Spinney sees that it is back");
+    // From rescue ref and archive, the branch gone and git's garbage collected.
+    story.cli.run(&["rm", "issue-1", "--force"]).ok();
+    story.cli.run(&["trash", "purge", "--all"]).ok();
+    story.repository.git(&["branch", "-D", "issue-1"]);
+    story.repository.git(&["reflog", "expire", "--expire=now", "--all"]);
+    story.repository.git(&["gc", "--quiet", "--prune=now"]);
+    by_hand(
+        &story,
+        &work,
+        "mkdir back; tar --zstd -xf $H/archives/$ID.tar.zst -C back
+         TIP=$(sed -n 's/.*\"tip\": \"\\([0-9a-f]*\\)\".*/\\1/p' back/admin/spinney-removal.json)
+         git log --format=%H refs/spinney/rescue/$ID | grep -q $TIP
+         git branch mine $TIP
+         git worktree add --quiet ../mine mine
+         cp -a back/tree/. ../mine/
+         test \"$(GIT_INDEX_FILE=$PWD/back/admin/index git show :staged.txt)\" = staged
+         rm -r back",
+    );
+    let mine = work.moved(&story.sandbox().path().join("repositories/mine"));
+    assert_eq!(mine.head(), tip);
+    assert_eq!(mine.git(&["status", "--porcelain"]), " M README.md\n?? new.txt");
+    assert_eq!(fs::read_to_string(mine.path.join("new.txt")).unwrap(), "untracked");
+}

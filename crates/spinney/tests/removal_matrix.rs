@@ -54,6 +54,9 @@ fn plant(work: &Work, state: State, tokens: &mut Tokens) {
         State::Clean | State::Missing => {}
         State::Detached => {
             work.git(&["switch", "--quiet", "--detach"]);
+            // Only HEAD's own log leads to the first.
+            work.commit("detached.txt", &tokens.make("detached-and-left"));
+            work.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
             work.commit("detached.txt", &tokens.make("detached-commit"));
         }
         State::MidRebase => {
@@ -222,8 +225,10 @@ states! {
     removers_meet_a_missing_directory, reconcile_meets_a_missing_directory => State::Missing;
 }
 
-/// Each kind alone, in a workspace whose branch is merged: what the verdict calls it, and what a sweep does.
-fn sweep_meets_each_kind(sweep: impl Fn(&Story, &[(&Kind, Work)]) -> Vec<String>) {
+/// Each kind alone, in a workspace whose branch is merged: what a sweep does. Gives all names, and those that went.
+fn sweep_meets_each_kind(
+    sweep: impl Fn(&Story, &[(&Kind, Work)]) -> Vec<String>,
+) -> (Story, Tokens, Vec<String>, Vec<String>) {
     let story = story();
     let mut tokens = Tokens::default();
     let mut works = Vec::new();
@@ -252,24 +257,13 @@ fn sweep_meets_each_kind(sweep: impl Fn(&Story, &[(&Kind, Work)]) -> Vec<String>
         assert_eq!(work.path.exists(), !taken, "{}", kind.name);
     }
     tokens.assert_readable(&story, &EVERYWHERE, "after the sweep");
-    let rest: Vec<&str> = works
-        .iter()
-        .map(|(_, work)| work.name.as_str())
-        .filter(|name| !removed.iter().any(|gone| gone == name))
-        .collect();
-    story.cli.run(&[&["rm", "--force"], &rest[..]].concat()).ok();
-    story.cli.run(&["trash", "purge", "--all"]).ok();
-    do_the_worst(&story);
-    tokens.assert_readable(&story, &[Place::Archives, Place::Refs], "purged");
-    for (_, work) in &works {
-        story.cli.run(&["restore", &work.name]).ok();
-    }
-    tokens.assert_readable(&story, &[Place::Trees, Place::Live, Place::Refs], "restored");
+    let names = works.into_iter().map(|(_, work)| work.name).collect();
+    (story, tokens, names, removed)
 }
 
 #[test]
 fn cleanup_meets_each_kind_alone() {
-    sweep_meets_each_kind(|story, works| {
+    let (story, tokens, names, removed) = sweep_meets_each_kind(|story, works| {
         let report = story.cli.run(&["cleanup", "all", "--json"]).ok().json();
         let row = |name: &str| {
             let kept = report["kept"].as_array().unwrap().iter();
@@ -284,8 +278,17 @@ fn cleanup_meets_each_kind_alone() {
                 kind.name
             );
         }
-        names(&report["removed"])
+        names_of(&report["removed"])
     });
+    let rest: Vec<&str> = names.iter().filter(|name| !removed.contains(name)).map(String::as_str).collect();
+    story.cli.run(&[&["rm", "--force"], &rest[..]].concat()).ok();
+    story.cli.run(&["trash", "purge", "--all"]).ok();
+    do_the_worst(&story);
+    tokens.assert_readable(&story, &[Place::Archives, Place::Refs], "purged");
+    for name in &names {
+        story.cli.run(&["restore", name]).ok();
+    }
+    tokens.assert_readable(&story, &[Place::Trees, Place::Live, Place::Refs], "restored");
 }
 
 #[test]
@@ -300,10 +303,10 @@ fn make_room_meets_each_kind_alone() {
             issue += 1;
         }
         let list = story.cli.run(&["trash", "ls", "--json"]).ok().json();
-        names(&list["trash"])
+        names_of(&list["trash"])
     });
 }
 
-fn names(rows: &Value) -> Vec<String> {
+fn names_of(rows: &Value) -> Vec<String> {
     rows.as_array().unwrap().iter().map(|row| Workspace(row.clone()).text("name").to_owned()).collect()
 }

@@ -107,7 +107,7 @@ impl Engine {
         home::make_private_directory(&tree_aside).map_err(Error::files(&tree_aside, "made"))?;
         if !manifest.whole {
             let rebuilt = Worktree::moved(&context.git, &tree_aside, &admin_aside);
-        rebuilt.tagged(SETUP_VARIABLE, workspace.id.as_str()).checkout_index().await?;
+            rebuilt.tagged(SETUP_VARIABLE, workspace.id.as_str()).checkout_index().await?;
         }
         fail::point("unarchive.filled")?;
         // Before anything is laid over the files: a link among it could lead out of the tree.

@@ -239,8 +239,7 @@ impl Wood {
             let gone = || self.story.cli.run(&["cleanup", "orphans"]).status == 0 && self.git_locks().is_empty();
             wait_until(gone, LONG);
         }
-        let lock = File::open(self.git_dir().join("spinney/lock")).unwrap();
-        assert!(lock.try_lock_shared().is_ok(), "the repository's lock is held");
+        assert!(!self.is_locked(), "the repository's lock is held");
     }
 
     fn git_locks(&self) -> Vec<PathBuf> {
@@ -254,8 +253,12 @@ impl Wood {
 
     /// Waits until nobody holds the repository's lock: an orphaned git keeps it for as long as it runs.
     fn wait_for_orphans(&self) {
-        let lock = self.git_dir().join("spinney/lock");
-        wait_until(|| File::open(&lock).is_ok_and(|lock| lock.try_lock_shared().is_ok()), LONG);
+        wait_until(|| !self.is_locked(), LONG);
+    }
+
+    /// Whether somebody holds the repository's lock.
+    pub fn is_locked(&self) -> bool {
+        File::open(self.git_dir().join("spinney/lock")).is_ok_and(|lock| lock.try_lock_shared().is_err())
     }
 
     fn git_dir(&self) -> PathBuf {
