@@ -1,13 +1,13 @@
 //! Bind mounts, where the tests may make them.
 
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 
 use spinney_testkit::Sandbox;
 
-/// A bind mount, undone when dropped.
+/// A bind mount in a sandbox, undone when dropped, wherever it was moved to by then.
 pub struct Mount {
     sandbox: Sandbox,
-    place: PathBuf,
 }
 
 /// Shows a directory at another place; none, loudly, where that is not allowed.
@@ -17,21 +17,18 @@ pub fn bind(sandbox: &Sandbox, directory: &Path, place: &Path) -> Option<Mount> 
         eprintln!("SKIPPED: nothing can be mounted here, so mounts inside a workspace are not tested: {}", ran.stderr);
         return None;
     }
-    Some(Mount { sandbox: sandbox.clone(), place: place.to_owned() })
-}
-
-impl Mount {
-    /// The mount was moved along with a directory above it.
-    pub fn moved_to(&mut self, place: PathBuf) {
-        self.place = place;
-    }
+    Some(Mount { sandbox: sandbox.clone() })
 }
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        let ran = self.sandbox.cli("/bin/umount").run(&["--lazy".as_ref(), self.place.as_os_str()]);
-        if ran.status != 0 {
-            eprintln!("`{}` is still mounted: {}", self.place.display(), ran.stderr);
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        let points = mounts.lines().filter_map(|line| line.split(' ').nth(4));
+        for point in points.filter(|point| Path::new(point).starts_with(self.sandbox.path())) {
+            let ran = self.sandbox.cli("/bin/umount").run(&["--lazy", point]);
+            if ran.status != 0 {
+                eprintln!("`{point}` is still mounted: {}", ran.stderr);
+            }
         }
     }
 }
