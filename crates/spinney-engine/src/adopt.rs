@@ -137,6 +137,7 @@ impl Engine {
             base_branch,
             base_commit,
             path: worktree.path().to_owned(),
+            ready: true,
         };
         let workspace = Workspace {
             title: request.title.clone(),

@@ -216,6 +216,7 @@ impl Engine {
         fail::point("create.filled")?;
         self.prepare(context, workspace, &tree, &running.operation.id, observer).await?;
         fail::point("create.prepared")?;
+        Marker::of(workspace).write(tree.admin_dir())?;
         self.record_step(running, READY, data).await
     }
 
@@ -290,7 +291,12 @@ impl Engine {
         observer: Observer<'_>,
     ) -> Result<&'static str> {
         let data: CreateData = journal::data(operation)?;
-        if operation.step == READY {
+        // An older database may still call it half made; what was handed out holds work by now.
+        let handed_out = operation.step != RETIRING
+            && worktree::find_admin_dir(context, &workspace)?
+                .and_then(|admin_dir| Marker::load(&admin_dir))
+                .is_some_and(|marker| marker.ready && marker.id == workspace.id);
+        if operation.step == READY || handed_out {
             self.activate(operation, workspace, observer).await?;
             return Ok("finished");
         }
@@ -323,6 +329,7 @@ impl Engine {
             base_branch: plan.base_branch.clone(),
             base_commit: plan.base_commit.clone(),
             path,
+            ready: false,
         };
         Workspace {
             title: request.title.clone(),

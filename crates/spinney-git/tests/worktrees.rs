@@ -112,9 +112,17 @@ async fn a_lock_file_of_another_git_is_contention() {
     let error = worktree.checkout(false).await.unwrap_err();
     assert!(matches!(&error, Error::LockContention { what } if what.ends_with("index.lock")), "{error:?}");
     let lock = repository.lock("a test").await.unwrap();
+    // A git that runs in the repository may be the one that made the lock; without any, it is stale.
+    #[expect(clippy::disallowed_methods, reason = "a git that is not ours")]
+    let mut other = std::process::Command::new("git");
+    other.args(["cat-file", "--batch"]).current_dir(&root).stdin(std::process::Stdio::piped());
+    let mut other = other.spawn().unwrap();
     std::fs::write(root.join(".git/refs/heads/y.lock"), "").unwrap();
     let error = repository.update_ref(&lock, "refs/heads/y", &sandbox.head(&root), None).await.unwrap_err();
     assert!(error.is_transient(), "{error:?}");
+    other.kill().unwrap();
+    other.wait().unwrap();
+    repository.update_ref(&lock, "refs/heads/y", &sandbox.head(&root), None).await.unwrap();
 }
 
 #[tokio::test]

@@ -6,9 +6,11 @@ mod support;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use common::{Story, refused};
 use serde_json::Value;
+use spinney_testkit::wait_until;
 use support::Work;
 use support::tokens::{EVERYWHERE, Place, Tokens};
 
@@ -342,4 +344,26 @@ fn what_others_made_is_reported_and_never_taken() {
     assert_eq!(worktrees, [gone, theirs], "git still knows them");
     fs::remove_file(stray.join("new.txt")).unwrap();
     fs::remove_dir(&stray).unwrap();
+}
+
+#[test]
+fn an_old_database_that_calls_a_workspace_half_made_takes_no_work() {
+    let story = Story::new();
+    let (begun, go_on) = (story.sandbox().path().join("begun"), story.sandbox().path().join("go-on"));
+    let setup = format!("touch {}; while [ ! -e {} ]; do sleep 0.05; done", begun.display(), go_on.display());
+    let slow = story.cli.with_variable("SPINNEY_WORKSPACE__SETUP", format!("[{setup:?}]"));
+    let making = slow.spawn(&["new", "--issue", "1"]);
+    wait_until(|| begun.exists(), Duration::from_secs(30));
+    let old = story.sandbox().path().join("old-database");
+    copy_database(&story, &old);
+    fs::write(&go_on, "").unwrap();
+    let path = PathBuf::from(making.wait().ok().stdout.trim());
+    // Work that is in no commit: HEAD is where the creation left it.
+    fs::write(path.join("untracked.txt"), "a day of work").unwrap();
+
+    bring_old_database(&story, &old);
+    story.cli.run(&["ls"]).ok();
+
+    assert_eq!(fs::read_to_string(path.join("untracked.txt")).unwrap(), "a day of work");
+    assert_eq!(status(&story, "issue-1"), "active");
 }

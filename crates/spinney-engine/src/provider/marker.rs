@@ -25,6 +25,9 @@ pub(crate) struct Marker {
     pub base_branch: Option<BranchName>,
     pub base_commit: CommitId,
     pub path: PathBuf,
+    /// Whether it was ever handed out: from then on it holds work, whatever an older database says.
+    #[serde(default)]
+    pub ready: bool,
 }
 
 impl Marker {
@@ -38,6 +41,7 @@ impl Marker {
             base_branch: workspace.base_branch.clone(),
             base_commit: workspace.base_commit.clone(),
             path: workspace.path.clone(),
+            ready: true,
         }
     }
 

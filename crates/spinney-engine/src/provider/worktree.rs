@@ -62,7 +62,7 @@ pub(crate) async fn make(context: &Context, workspace: &Workspace, start: Start<
     context.git.add_worktree(&lock, &AddWorktree { path, start, lock_reason: &reason }).await?;
     fail::point("create.registered")?;
     let worktree = Worktree::open(&context.git, path)?;
-    Marker::of(workspace).write(worktree.admin_dir())?;
+    Marker { ready: false, ..Marker::of(workspace) }.write(worktree.admin_dir())?;
     Ok(worktree)
 }
 
