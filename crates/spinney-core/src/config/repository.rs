@@ -72,10 +72,14 @@ mod tests {
                 "workspace.path",
                 "limits.min_free_disk",
                 "cleanup.stale_after",
+                "cleanup.max_age",
+                "cleanup.adopted",
                 "cleanup.persistent_platforms",
                 "cleanup.delete_merged_branches",
+                "cleanup.prune_unmerged_branches",
                 "cleanup.caches",
                 "cleanup.trash_for",
+                "cleanup.trash_quota",
                 "store.url",
             ]
         );
