@@ -1,0 +1,230 @@
+//! What lies in git and on the disk without a row in the store.
+
+use std::path::Path;
+
+use spinney_core::{Timestamp, Workspace, WorkspaceStatus};
+use spinney_git::{Worktree, is_abandoned_scratch};
+
+use super::{Findings, directories, tree_roots};
+use crate::cleanup::CACHE;
+use crate::context::{Context, tree_root};
+use crate::provider::marker::{Marker, Removal};
+use crate::provider::worktree::{self, Tree, open};
+use crate::trash::VIEW;
+use crate::{Engine, Error, Result, disk, home, links};
+
+impl Engine {
+    /// Worktrees that git knows and the store does not.
+    pub(super) async fn reconcile_worktrees(&self, context: &Context, findings: &mut Findings) -> Result<()> {
+        for entry in context.git.load_worktrees().await?.into_iter().filter(|entry| !entry.is_main && !entry.bare) {
+            if self.store.read().await?.workspace_at(self.home.node(), &entry.path).await?.is_some() {
+                continue;
+            }
+            let shown = entry.path.display();
+            let Ok(tree) = Worktree::open(&context.git, &entry.path) else {
+                self.reconcile_missing(context, &entry.path, findings).await?;
+                continue;
+            };
+            let Some(marker) = Marker::load(tree.admin_dir()) else {
+                findings.seen(format!("worktree `{shown}` was made by somebody else; `spinney adopt` takes it in"));
+                continue;
+            };
+            if !self.is_of_this_home(&marker) {
+                findings.seen(format!("worktree `{shown}` belongs to another Spinney home; it is left alone"));
+                continue;
+            }
+            if let Some(row) = self.store.read().await?.workspace(&marker.id).await? {
+                self.reconcile_moved(context, &row, &tree, findings).await?;
+                continue;
+            }
+            findings.done(format!("worktree `{shown}` is ours, but the store does not know it"), "adopted");
+            if !findings.dry_run
+                && let Err(error) = self.adopt_marked(context, &tree).await
+            {
+                findings.seen(format!("worktree `{shown}` can't be adopted: {error}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// A worktree with a known workspace's mark at another place: followed, if the workspace is not where it was.
+    async fn reconcile_moved(
+        &self,
+        context: &Context,
+        row: &Workspace,
+        tree: &Worktree,
+        findings: &mut Findings,
+    ) -> Result<()> {
+        let (name, place) = (&row.name, tree.path().display());
+        let live = matches!(row.status, WorkspaceStatus::Active | WorkspaceStatus::Lost | WorkspaceStatus::Broken);
+        if !live || !matches!(open(context, &row.path), Tree::Missing) {
+            findings.seen(format!("worktree `{place}` carries the mark of {name}, which is {}", row.status));
+            return Ok(());
+        }
+        findings.done(format!("{name} was moved to `{place}`"), "followed");
+        if !findings.dry_run {
+            let status = WorkspaceStatus::Active;
+            let moved = Workspace { path: tree.path().to_owned(), status, error: None, ..row.clone() };
+            Marker::of(&moved).write(tree.admin_dir())?;
+            let mut db = self.store.write().await?;
+            db.update_workspace(&moved, &[row.status]).await?;
+            db.commit().await?;
+            let _ = home::make_tree_root(tree_root(&moved.path));
+            let _ = links::make(&self.home, &moved);
+        }
+        Ok(())
+    }
+
+    /// Whether a marker was written by this home; one without a word about it was.
+    fn is_of_this_home(&self, marker: &Marker) -> bool {
+        marker.node.as_ref().is_none_or(|node| node == self.home.node())
+    }
+
+    /// A worktree that git knows, the store does not, and that is not there: ours is `lost`, another's only seen.
+    async fn reconcile_missing(&self, context: &Context, path: &Path, findings: &mut Findings) -> Result<()> {
+        let shown = path.display();
+        let marker = match worktree::find_admin_dir_of(context, path)? {
+            Some(admin_dir) => Marker::load(&admin_dir),
+            None => None,
+        };
+        let ours = |marker: &Marker| self.is_of_this_home(marker) && matches!(open(context, path), Tree::Missing);
+        let Some(marker) = marker.filter(ours) else {
+            findings.seen(format!("worktree `{shown}` is registered in git, but not there or damaged"));
+            return Ok(());
+        };
+        if self.store.read().await?.workspace(&marker.id).await?.is_some() {
+            findings.seen(format!("worktree `{shown}` is registered in git, but not there"));
+            return Ok(());
+        }
+        findings.done(format!("worktree `{shown}` was ours and is gone; git still has its part"), "taken in as lost");
+        if !findings.dry_run {
+            let row = self.new_row(context, Marker { path: path.to_owned(), ..marker }, WorkspaceStatus::Lost);
+            self.insert_row(&row, std::slice::from_ref(&row.work)).await?;
+            links::drop(&self.home, &row);
+        }
+        Ok(())
+    }
+
+    /// Gives a worktree that carries our marker its row back.
+    async fn adopt_marked(&self, context: &Context, tree: &Worktree) -> Result<()> {
+        let Some(marker) = Marker::load(tree.admin_dir()) else { return Ok(()) };
+        let branch = tree.load_head().await?.branch().cloned().unwrap_or(marker.branch.clone());
+        let marker = Marker { branch, path: tree.path().to_owned(), ..marker };
+        let row = self.new_row(context, marker, WorkspaceStatus::Active);
+        self.insert_row(&row, std::slice::from_ref(&row.work)).await
+    }
+
+    /// Trash that the store does not know: a lost or older database.
+    pub(super) async fn reconcile_trash(&self, context: &Context, findings: &mut Findings) -> Result<()> {
+        for admin_dir in directories(&context.git.state_dir())? {
+            let (Some(marker), Some(removal)) = (Marker::load(&admin_dir), Removal::load(&admin_dir)) else { continue };
+            let tree = worktree::trash_place(&self.home, &marker.path, marker.id.as_str());
+            let known = self.store.read().await?.workspace(&marker.id).await?;
+            let named = admin_dir.file_name() == Some(marker.id.as_str().as_ref());
+            if known.is_some() || !named || !self.is_of_this_home(&marker) {
+                continue;
+            }
+            // A workspace whose directory was gone already has only git's part in the trash.
+            let shown = if tree.exists() { &tree } else { &admin_dir };
+            findings.done(format!("`{}` is in the trash, but the store does not know it", shown.display()), "taken in");
+            if !findings.dry_run {
+                let branch = removal.branch.unwrap_or_else(|| marker.branch.clone());
+                let row = self.new_row(context, Marker { branch, ..marker }, WorkspaceStatus::Trashed);
+                self.insert_row(&Workspace { removed_at: Some(Timestamp::now()), ..row }, &[]).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Archives that the store does not know: a lost or older database.
+    pub(super) async fn reconcile_archives(&self, context: &Context, findings: &mut Findings) -> Result<()> {
+        for place in self.archives()? {
+            let id = place.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".tar.zst"));
+            let Some(Ok(id)) = id.map(str::parse::<spinney_core::WorkspaceId>) else { continue };
+            if self.store.read().await?.workspace(&id).await?.is_some() {
+                continue;
+            }
+            let shown = place.display();
+            let Some(marker) = crate::trash::load_marker(&place) else {
+                findings.seen(format!("`{shown}` can't be read; it is kept"));
+                continue;
+            };
+            if marker.repository != context.repository.name {
+                continue;
+            }
+            findings.done(format!("`{shown}` is the archive of a workspace that the store does not know"), "taken in");
+            if !findings.dry_run {
+                let row = self.new_row(context, marker, WorkspaceStatus::Purged);
+                self.insert_row(&Workspace { removed_at: Some(Timestamp::now()), ..row }, &[]).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Directories in our tree roots that nobody knows: kept and reported.
+    pub(super) fn reconcile_directories(&self, rows: &[Workspace], findings: &mut Findings) -> Result<()> {
+        for root in tree_roots(rows).into_iter().filter(|root| root.starts_with(self.home.root().join("trees"))) {
+            for directory in directories(root)? {
+                let known = rows.iter().any(|row| row.path == directory);
+                let hidden = directory.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+                if !known && !hidden && !directory.join(".git").exists() {
+                    findings.seen(format!("`{}` belongs to no workspace; it is kept", directory.display()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What an undo or a purge had moved aside to delete, and died over; and scratch of processes that died.
+    pub(super) async fn sweep_leftovers(
+        &self,
+        context: &Context,
+        rows: &[Workspace],
+        findings: &mut Findings,
+    ) -> Result<()> {
+        for lock in context.git.stale_locks() {
+            findings.done(format!("`{}` was left by a git that was killed", lock.display()), "deleted");
+            if !findings.dry_run {
+                let _held = context.git.lock("cleanup").await?;
+                context.git.clear_if_stale(&lock);
+            }
+        }
+        let open = self.store.read().await?.open_operations(self.home.node()).await?;
+        let mut places = vec![self.home.root().join("trash"), context.git.state_dir()];
+        places.extend(tree_roots(rows).into_iter().map(|root| root.join(worktree::TRASH_BESIDE)));
+        for directory in places.iter().map(|place| directories(place)).collect::<Result<Vec<_>>>()?.concat() {
+            let name = directory.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            let operation = name.strip_prefix("undo-").or_else(|| name.strip_prefix("purge-"));
+            let operation = operation.and_then(|id| id.parse::<spinney_core::OperationId>().ok());
+            let closed = operation.is_some_and(|id| open.iter().all(|known| known.id != id));
+            let workspace =
+                name.strip_prefix(VIEW).or_else(|| name.strip_prefix(CACHE)?.rsplit_once('-').map(|(id, _)| id));
+            let unused = workspace.is_some_and(|id| open.iter().all(|known| known.workspace_id.as_str() != id));
+            if !closed && !unused && !is_abandoned_scratch(name) {
+                continue;
+            }
+            findings.done(format!("`{}` was left to be deleted", directory.display()), "deleted");
+            if !findings.dry_run {
+                disk::delete_moved_aside(&directory).map_err(Error::files(&directory, "deleted"))?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn insert_row(&self, row: &Workspace, works: &[spinney_core::Work]) -> Result<()> {
+        let mut db = self.store.write().await?;
+        db.ensure_node(self.home.node(), "").await?;
+        if !db.insert_workspace(row).await? {
+            return Err(Error::Busy { name: row.name.clone() });
+        }
+        for work in works {
+            db.insert_work(&row.repository_id, work, &row.id).await?;
+        }
+        db.commit().await?;
+        if row.status == WorkspaceStatus::Active {
+            let _ = home::make_tree_root(tree_root(&row.path));
+            let _ = links::make(&self.home, row);
+        }
+        Ok(())
+    }
+}
