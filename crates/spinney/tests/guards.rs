@@ -244,3 +244,18 @@ fn a_repository_that_is_gone_can_be_forgotten_with_its_workspaces() {
     assert!(workspace.path().join("src/lib.rs").is_file());
     fs::rename(&away, &place).unwrap();
 }
+
+#[test]
+fn a_set_up_that_failed_is_not_called_whole_by_a_sweep() {
+    let story = Story::new();
+    let setup = r#"["git commit --quiet --allow-empty -m made-by-setup", "false"]"#;
+    let cli = story.cli.with_variable("SPINNEY_WORKSPACE__SETUP", setup);
+    cli.run(&["new", "--issue", "1"]).exits(1);
+    assert_eq!(story.show("issue-1").text("status"), "broken");
+
+    story.cli.run(&["cleanup", "orphans"]).ok();
+
+    assert_eq!(story.show("issue-1").text("status"), "broken");
+    story.refused(1, &["--issue", "1"]);
+    remove(&story, "issue-1");
+}
