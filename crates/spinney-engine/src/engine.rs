@@ -63,7 +63,8 @@ impl Engine {
 
     /// The git of this engine, found and checked on first use.
     pub async fn git(&self) -> Result<&Git> {
-        self.git.get_or_try_init(|| Git::open(GitOptions::new(self.environment.clone()))).await.map_err(Error::Git)
+        let options = || GitOptions { remembered: Some(self.home.git()), ..GitOptions::new(self.environment.clone()) };
+        self.git.get_or_try_init(|| Git::open(options())).await.map_err(Error::Git)
     }
 
     /// A variable of the environment that the engine was opened with.

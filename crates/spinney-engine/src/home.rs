@@ -59,6 +59,12 @@ impl Home {
         directory.join(name.as_str())
     }
 
+    /// Remembers which git was found good.
+    #[must_use]
+    pub fn git(&self) -> PathBuf {
+        self.root.join("git.json")
+    }
+
     #[must_use]
     pub fn operations(&self) -> PathBuf {
         self.root.join("operations")

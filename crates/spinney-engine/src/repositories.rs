@@ -43,12 +43,37 @@ impl Engine {
 
     /// Opens a repository that has a row.
     pub(crate) async fn known_repository(&self, repository: Repository) -> Result<Context> {
-        let place = repository.root.as_deref().unwrap_or(&repository.common_dir);
-        let git = spinney_git::Repository::discover(self.git().await?, place).await?;
+        let git = match self.open_unmoved(&repository).await? {
+            Some(git) => git,
+            None => {
+                let place = repository.root.as_deref().unwrap_or(&repository.common_dir);
+                spinney_git::Repository::discover(self.git().await?, place).await?
+            }
+        };
         self.context(repository, git).await
     }
 
+    /// Opens a repository that stands where its row says, without asking git where it is.
+    async fn open_unmoved(&self, repository: &Repository) -> Result<Option<spinney_git::Repository>> {
+        let Repository { common_dir, root, .. } = repository;
+        let unmoved = root.as_deref().is_some_and(|root| {
+            *common_dir == root.join(".git") && spinney_git::Repository::locate(root).as_ref() == Some(common_dir)
+        });
+        if !unmoved {
+            return Ok(None);
+        }
+        Ok(spinney_git::Repository::open_known(self.git().await?, common_dir, root.as_deref()).ok())
+    }
+
     async fn repository_at(&self, path: &Path) -> Result<Context> {
+        if let Some(common_dir) = spinney_git::Repository::locate(path) {
+            let row = self.store.read().await?.repository_at(&self.account, self.home.node(), &common_dir).await?;
+            if let Some(repository) = row
+                && let Some(git) = self.open_unmoved(&repository).await?
+            {
+                return self.context(repository, git).await;
+            }
+        }
         let git = spinney_git::Repository::discover(self.git().await?, path).await?;
         let repository = self.register(&git, &AddRepository::default(), false).await?;
         self.context(repository, git).await

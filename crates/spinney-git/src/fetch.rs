@@ -218,11 +218,12 @@ impl Repository {
         let expected: Vec<(String, Option<CommitId>)> = there
             .filter_map(|name| Some((local_name(remote, &name)?, record.refs.get(&name)?.commit.clone())))
             .collect();
-        let here = self.load_refs(&expected.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>()).await?;
-        let is_here = |(name, commit): &(String, Option<CommitId>)| {
-            here.iter().any(|own| own.name == *name && Some(&own.commit) == commit.as_ref())
-        };
-        Ok(expected.iter().all(is_here).then_some(known))
+        for (name, commit) in &expected {
+            if commit.is_none() || self.load_ref(name).await? != *commit {
+                return Ok(None);
+            }
+        }
+        Ok(Some(known))
     }
 
     /// The URL that a credential is for; not asked for where there is none.

@@ -2,11 +2,15 @@
 
 use std::ffi::OsString;
 use std::fmt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::command::Command;
+use crate::stamp::Stamp;
 use crate::{Error, Result, environment};
 
 /// `merge-tree --write-tree` and `cat-file -z` came with it.
@@ -20,6 +24,8 @@ pub struct GitOptions {
     pub command_timeout: Duration,
     pub network_timeout: Duration,
     pub lock_timeout: Duration,
+    /// A file that remembers which git was checked, so that it is asked for its version once, not each time.
+    pub remembered: Option<PathBuf>,
 }
 
 impl GitOptions {
@@ -31,6 +37,7 @@ impl GitOptions {
             command_timeout: Duration::from_secs(60),
             network_timeout: Duration::from_secs(600),
             lock_timeout: Duration::from_secs(60),
+            remembered: None,
         }
     }
 }
@@ -68,14 +75,29 @@ impl fmt::Debug for Git {
 
 impl Git {
     /// Finds git and checks its version.
-    pub async fn open(options: GitOptions) -> Result<Self> {
+    pub async fn open(mut options: GitOptions) -> Result<Self> {
         let environment = environment::clean(&options.environment);
+        if let Some(program) = find_program(&options.program, &environment) {
+            options.program = program;
+        }
+        let found = Stamp::of(&options.program);
+        if let (Some(stamp), Some(checked)) = (found, Checked::load(&options))
+            && checked.stamp == stamp
+            && let Some(version) = parse_version(&checked.answer).filter(|version| *version >= NEEDED)
+        {
+            return Ok(Self { inner: Arc::new(Inner { options, environment, version }) });
+        }
         let unchecked = Self {
             inner: Arc::new(Inner { options: options.clone(), environment: environment.clone(), version: NEEDED }),
         };
         let text = unchecked.command(Path::new("/")).arg("version").text().await?;
         match parse_version(&text) {
-            Some(version) if version >= NEEDED => Ok(Self { inner: Arc::new(Inner { options, environment, version }) }),
+            Some(version) if version >= NEEDED => {
+                if let Some(stamp) = found {
+                    Checked { program: options.program.clone(), stamp, answer: text }.save(&options);
+                }
+                Ok(Self { inner: Arc::new(Inner { options, environment, version }) })
+            }
             Some(version) => Err(Error::GitTooOld { found: version.to_string(), needed: NEEDED.to_string() }),
             None => Err(Error::Unexpected {
                 command: "git version".to_owned(),
@@ -102,6 +124,40 @@ impl Git {
     pub fn command(&self, directory: &Path) -> Command {
         Command::new(self, directory)
     }
+}
+
+/// A program that was asked for its version, and what it said.
+#[derive(Debug, Serialize, Deserialize)]
+struct Checked {
+    program: PathBuf,
+    stamp: Stamp,
+    answer: String,
+}
+
+impl Checked {
+    fn load(options: &GitOptions) -> Option<Self> {
+        let bytes = std::fs::read(options.remembered.as_ref()?).ok()?;
+        serde_json::from_slice(&bytes).ok().filter(|checked: &Self| checked.program == options.program)
+    }
+
+    /// Only a help: what can't be written is asked again, and what is half written can't be read.
+    fn save(&self, options: &GitOptions) {
+        if let (Some(place), Ok(text)) = (&options.remembered, serde_json::to_vec(self)) {
+            let _ = std::fs::write(place, text);
+        }
+    }
+}
+
+/// The file that a bare name means, as the path in the environment says.
+fn find_program(program: &Path, environment: &[(OsString, OsString)]) -> Option<PathBuf> {
+    if program.components().count() != 1 {
+        return None;
+    }
+    let path = environment.iter().find(|(key, _)| key == "PATH").map(|(_, value)| value)?;
+    let is_program = |place: &PathBuf| {
+        std::fs::metadata(place).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
+    std::env::split_paths(path).filter(|place| place.is_absolute()).map(|place| place.join(program)).find(is_program)
 }
 
 /// Reads `git version 2.39.5 (Apple Git-154)` and the like.

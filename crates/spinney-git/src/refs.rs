@@ -3,6 +3,7 @@
 use spinney_core::{BranchName, CommitId};
 
 use crate::lock::RepositoryLock;
+use crate::ref_files::Answer;
 use crate::repository::Repository;
 use crate::{Error, Result};
 
@@ -44,6 +45,12 @@ impl Repository {
 
     /// The commit of a ref given by its full name; no other name is tried.
     pub async fn load_ref(&self, full_name: &str) -> Result<Option<CommitId>> {
+        let answer = self.ref_files().map_or(Answer::Unknown, |files| files.read(require_ref(full_name).unwrap_or("")));
+        match answer {
+            Answer::Commit(commit) => return Ok(Some(commit)),
+            Answer::None => return Ok(None),
+            Answer::Unknown => {}
+        }
         let refs = self.load_refs(&[full_name]).await?;
         Ok(refs.into_iter().find(|found| found.name == full_name).map(|found| found.commit))
     }
@@ -64,6 +71,10 @@ impl Repository {
     /// An existing branch that the new one can't stand beside: `a` for `a/b`, or `a/b` for `a`.
     pub async fn branch_conflict(&self, branch: &BranchName) -> Result<Option<String>> {
         let own = branch.local_ref();
+        let shown = |name: String| name.trim_start_matches("refs/heads/").to_owned();
+        if let Some(Ok(conflict)) = self.ref_files().map(|files| files.conflict(&own)) {
+            return Ok(conflict.map(shown));
+        }
         let above: Vec<&str> = own
             .match_indices('/')
             .map(|(index, _)| &own[..index])
@@ -74,7 +85,7 @@ impl Repository {
         asked.push(&own);
         let found = self.load_refs(&asked).await?.into_iter().map(|found| found.name);
         let mut conflicts = found.filter(|name| name.starts_with(&below) || above.contains(&name.as_str()));
-        Ok(conflicts.next().map(|name| name.trim_start_matches("refs/heads/").to_owned()))
+        Ok(conflicts.next().map(shown))
     }
 
     /// Whether HEAD names a branch without any commit, as in a repository that was just made.
@@ -84,6 +95,9 @@ impl Repository {
 
     /// Whether any ref leads to a commit.
     pub async fn has_commits(&self) -> Result<bool> {
+        if self.ref_files().is_some_and(|files| files.any()) {
+            return Ok(true);
+        }
         let found = self.command().args(["for-each-ref", "--count=1", "--format=%(objectname)"]).text().await?;
         Ok(!found.is_empty() || !self.is_unborn().await?)
     }

@@ -10,6 +10,8 @@ use std::sync::Arc;
 
 use crate::command::Command;
 use crate::git::Git;
+use crate::ref_files::{PackedRefs, RefFiles};
+use crate::worktree::read_pointer;
 use crate::{Error, Result};
 
 /// Cheap to clone.
@@ -24,6 +26,7 @@ struct Place {
     common_dir: PathBuf,
     root: Option<PathBuf>,
     bare: bool,
+    packed_refs: PackedRefs,
 }
 
 impl Repository {
@@ -63,6 +66,30 @@ impl Repository {
         Ok(Self::at(git, common_dir, root, bare))
     }
 
+    /// The common git dir of the repository that a directory is plainly in, found by looking at files alone: the
+    /// nearest `.git` above is a whole git dir, or the file of a linked worktree. None where only git can tell.
+    #[must_use]
+    pub fn locate(path: &Path) -> Option<PathBuf> {
+        let directory = std::fs::canonicalize(path).ok()?;
+        let is_git_dir = |place: &Path| place.join("HEAD").is_file() && place.join("objects").is_dir();
+        for ancestor in directory.ancestors() {
+            if ancestor.file_name().is_some_and(|name| name == ".git") || is_git_dir(ancestor) {
+                return None;
+            }
+            let place = ancestor.join(".git");
+            let Ok(found) = std::fs::symlink_metadata(&place) else { continue };
+            if found.is_dir() {
+                return (is_git_dir(&place) && !place.join("commondir").exists()).then_some(place);
+            }
+            let text = read_pointer(&place)?;
+            let admin_dir = std::fs::canonicalize(ancestor.join(text.strip_prefix("gitdir: ")?)).ok()?;
+            let common_dir = std::fs::canonicalize(admin_dir.join(read_pointer(&admin_dir.join("commondir"))?)).ok()?;
+            let is_linked = admin_dir.parent() == Some(&common_dir.join("worktrees"));
+            return (is_linked && is_git_dir(&common_dir)).then_some(common_dir);
+        }
+        None
+    }
+
     /// Opens a bare repository whose place is known, without asking git.
     pub fn open_bare(git: &Git, common_dir: &Path) -> Result<Self> {
         Self::open_known(git, common_dir, None)
@@ -82,7 +109,7 @@ impl Repository {
     }
 
     fn at(git: &Git, common_dir: PathBuf, root: Option<PathBuf>, bare: bool) -> Self {
-        Self { git: git.clone(), place: Arc::new(Place { common_dir, root, bare }) }
+        Self { git: git.clone(), place: Arc::new(Place { common_dir, root, bare, packed_refs: PackedRefs::default() }) }
     }
 
     #[must_use]
@@ -114,6 +141,11 @@ impl Repository {
             ancestor.file_name().is_some_and(|name| name == "modules")
                 && ancestor.parent().is_some_and(|parent| parent.join("HEAD").is_file())
         })
+    }
+
+    /// The files that its refs are in; none where they are kept otherwise.
+    pub(crate) fn ref_files(&self) -> Option<RefFiles<'_>> {
+        RefFiles::open(self.common_dir(), &self.place.packed_refs)
     }
 
     /// Where Spinney keeps what belongs to the repository itself; it may not exist yet.
