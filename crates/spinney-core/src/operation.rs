@@ -9,6 +9,10 @@ words!(
         Remove = "remove",
         Restore = "restore",
         Purge = "purge",
+        /// A workspace of the pool is made, refreshed or retired.
+        Warm = "warm",
+        /// A workspace of the pool becomes somebody's.
+        Claim = "claim",
     }
 );
 

@@ -1,5 +1,6 @@
 //! A workspace: a directory, a branch and a recorded base commit, for one piece of work.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -87,7 +88,12 @@ words!(
 words!(
     /// How a workspace's files get there.
     Populate {
+        /// Git's own way.
         Checkout = "checkout",
+        /// Cloned file by file from the template, sharing its blocks.
+        Reflink = "reflink",
+        /// A snapshot of the template by the file system.
+        Snapshot = "snapshot",
     }
 );
 
@@ -160,4 +166,29 @@ pub struct Metadata {
     pub related_prs: Vec<u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub keywords: Vec<String>,
+    /// What a workspace of the pool was prepared with; none once it is somebody's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warm: Option<Warm>,
+}
+
+/// How a workspace of the pool was prepared.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warm {
+    /// Hash of the settings that it was, or is being, prepared with.
+    pub settings: String,
+    /// Whether it may be claimed.
+    pub ready: bool,
+    /// When its preparation ended, well or not, in milliseconds since the Unix epoch; what changed in its files since is
+    /// somebody's work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled_at_ms: Option<i64>,
+    /// Why its preparation failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// The pristine tree that others are filled from; it is never handed out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub template: bool,
+    /// The files that were carried over, each with a stamp of its source: a changed one is carried over again.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub copied: BTreeMap<String, String>,
 }

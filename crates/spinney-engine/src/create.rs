@@ -15,10 +15,11 @@ use serde::{Deserialize, Serialize};
 use spinney_core::config::{Lfs, Placeholder};
 use spinney_core::workspace::Metadata;
 use spinney_core::{
-    BranchName, CommitId, Method, Operation, OperationKind, OperationStatus, Timestamp, WorkKind, Workspace,
+    BranchName, CommitId, Method, Operation, OperationKind, OperationStatus, Timestamp, Work, WorkKind, Workspace,
     WorkspaceId, WorkspaceStatus,
 };
 use spinney_git::Start;
+use spinney_store::Connection;
 
 use crate::context::{Context, tree_root};
 use crate::home::MARKER;
@@ -69,9 +70,11 @@ impl Engine {
         plan: &Plan,
         observer: Observer<'_>,
     ) -> Result<Attempt> {
+        if let Some(attempt) = self.claim_warm(context, request, plan, observer).await? {
+            return Ok(attempt);
+        }
         let workspace = self.new_workspace(context, request, plan);
-        self.check_path(context, &workspace.path).await?;
-        self.check_tree_root(context, &workspace.path).await?;
+        self.check_place(context, &workspace.path).await?;
         let data = CreateData {
             commit: plan.commit.clone(),
             made_branch: plan.new_branch.then(|| plan.branch.clone()),
@@ -82,16 +85,16 @@ impl Engine {
 
         let mut db = self.store.write().await?;
         db.lock_repository(&workspace.repository_id).await?;
-        let taken = db.workspace_of_work(&workspace.repository_id, &workspace.work).await?.is_some();
-        let full = db.count_workspaces(&workspace.repository_id, &COUNTED).await?
-            >= u64::from(context.config().limits.max_workspaces);
-        let attempt = if taken || !full { Attempt::Taken } else { Attempt::Full };
-        let inserted = !taken
-            && !full
-            && db.insert_workspace(&workspace).await?
-            && db.insert_work(&workspace.repository_id, &workspace.work, &workspace.id).await?
-            && db.insert_operation(&operation).await?;
-        if !inserted {
+        let refused = match self.no_room(&mut db, context, &workspace.work).await? {
+            Some(attempt) => Some(attempt),
+            None => {
+                let inserted = db.insert_workspace(&workspace).await?
+                    && db.insert_work(&workspace.repository_id, &workspace.work, &workspace.id).await?
+                    && db.insert_operation(&operation).await?;
+                (!inserted).then_some(Attempt::Taken)
+            }
+        };
+        if let Some(attempt) = refused {
             drop(db);
             lock.discard();
             return Ok(attempt);
@@ -105,7 +108,18 @@ impl Engine {
             continued: plan.continued,
             started_from: Some(plan.started_from.clone()),
             fetched: plan.fetched,
+            set_up_at: None,
         })))
+    }
+
+    /// Why nothing can be made for a piece of work now, asked in the transaction that would make it.
+    pub(crate) async fn no_room(&self, db: &mut Connection, context: &Context, work: &Work) -> Result<Option<Attempt>> {
+        let repository = &context.repository.id;
+        if db.workspace_of_work(repository, work).await?.is_some() {
+            return Ok(Some(Attempt::Taken));
+        }
+        let count = db.count_workspaces(repository, &COUNTED).await?;
+        Ok((count >= u64::from(context.config().limits.max_workspaces)).then_some(Attempt::Full))
     }
 
     /// Makes a `lost` workspace again from its branch, in its own row and at its own path.
@@ -141,6 +155,7 @@ impl Engine {
             continued,
             started_from,
             fetched: None,
+            set_up_at: None,
         })))
     }
 
@@ -221,7 +236,7 @@ impl Engine {
     }
 
     /// Makes the outcome visible: the row is `active`, the operation closed.
-    async fn activate(
+    pub(crate) async fn activate(
         &self,
         operation: &Operation,
         mut workspace: Workspace,
@@ -316,7 +331,7 @@ impl Engine {
         journal::new_operation(self, lock, OperationKind::Create, &workspace.repository_id, &workspace.id, step, data)
     }
 
-    fn new_workspace(&self, context: &Context, request: &Request, plan: &Plan) -> Workspace {
+    pub(crate) fn new_workspace(&self, context: &Context, request: &Request, plan: &Plan) -> Workspace {
         let id = WorkspaceId::generate();
         let name = request.work.workspace_name();
         let path = self.expand_path(context, &id, name.as_str(), &plan.branch);
@@ -341,7 +356,7 @@ impl Engine {
     }
 
     /// Fills the path template in.
-    fn expand_path(&self, context: &Context, id: &WorkspaceId, name: &str, branch: &BranchName) -> PathBuf {
+    pub(crate) fn expand_path(&self, context: &Context, id: &WorkspaceId, name: &str, branch: &BranchName) -> PathBuf {
         let repository = &context.repository;
         let root = context.git.root().unwrap_or_else(|| context.git.common_dir());
         let now = Timestamp::now().to_string();
@@ -363,6 +378,12 @@ impl Engine {
         disk::resolved(Path::new(&path))
     }
 
+    /// Refuses a place where no workspace can be made.
+    pub(crate) async fn check_place(&self, context: &Context, path: &Path) -> Result<()> {
+        self.check_path(context, path).await?;
+        self.check_tree_root(context, path).await
+    }
+
     /// Refuses to mark a new tree root where other workspaces should lie: their disk may not be mounted.
     async fn check_tree_root(&self, context: &Context, path: &Path) -> Result<()> {
         let root = tree_root(path);
@@ -370,10 +391,11 @@ impl Engine {
         if is_marked() || context.is_in_checkout(root) {
             return Ok(());
         }
-        let known = self.workspaces(None, Among::Live).await?;
+        let known = self.workspaces(None, Among::All).await?;
         // The first of all is marked while it is made, so it is looked at again after the rows were read.
         let beside = |workspace: &Workspace| {
-            workspace.status != WorkspaceStatus::Creating
+            workspace.status.is_live()
+                && workspace.status != WorkspaceStatus::Creating
                 && workspace.adopted_from.is_none()
                 && tree_root(&workspace.path) == root
         };
@@ -409,5 +431,5 @@ fn metadata(request: &Request) -> Metadata {
     let numbers = |kind: WorkKind| {
         request.links.iter().filter(|link| link.kind == kind).filter_map(|link| link.key.parse().ok()).collect()
     };
-    Metadata { related_issues: numbers(WorkKind::Issue), related_prs: numbers(WorkKind::Pr), keywords: Vec::new() }
+    Metadata { related_issues: numbers(WorkKind::Issue), related_prs: numbers(WorkKind::Pr), ..Metadata::default() }
 }

@@ -9,7 +9,10 @@ use crate::{Engine, Error, Result};
 /// Where to look for a name, in order: what lives first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Among {
+    /// Somebody's, before the trash: those in the pool are nobody's yet.
     Live,
+    /// In the pool.
+    Warm,
     Trashed,
     /// In the trash, or purged from it.
     Removed,
@@ -20,7 +23,8 @@ impl Among {
     #[must_use]
     pub fn statuses(self) -> Vec<WorkspaceStatus> {
         let fits = |status: &WorkspaceStatus| match self {
-            Self::Live => status.is_live(),
+            Self::Live => status.is_live() && *status != WorkspaceStatus::Warm,
+            Self::Warm => *status == WorkspaceStatus::Warm,
             Self::Trashed => *status == WorkspaceStatus::Trashed,
             Self::Removed => matches!(status, WorkspaceStatus::Trashed | WorkspaceStatus::Purged),
             Self::All => true,
@@ -56,7 +60,7 @@ impl Engine {
         let rounds = match among {
             Among::All => vec![Among::Live, Among::Trashed, Among::All],
             Among::Removed => vec![Among::Trashed, Among::Removed],
-            Among::Live | Among::Trashed => vec![among],
+            Among::Live | Among::Warm | Among::Trashed => vec![among],
         };
         let mut db = self.store.read().await?;
         for scope in scopes {

@@ -30,10 +30,11 @@ pub(crate) struct Plan {
 }
 
 /// The base: its name, its tip, and how people call it.
-struct Base {
-    branch: Option<BranchName>,
-    tip: CommitId,
-    shown: String,
+#[derive(Debug, Clone)]
+pub(crate) struct Base {
+    pub branch: Option<BranchName>,
+    pub tip: CommitId,
+    pub shown: String,
 }
 
 /// What is known of the remote by now.
@@ -53,8 +54,9 @@ impl Engine {
         if !context.git.has_commits().await? {
             return Err(Error::EmptyRepository { name: context.repository.name });
         }
-        let remote = self.ask_remote(&context, request, observer).await?;
-        let base = find_base(&context, request, remote.as_ref()).await?;
+        let wanted = wanted(&context, request);
+        let remote = self.ask_remote(&context, &wanted, Some(request), observer).await?;
+        let base = find_base(&context, request.base.as_ref(), remote.as_ref()).await?;
         let context = self.refresh_context(context, &base.tip).await?;
         let plan = plan_branch(&context, request, &base, remote.as_ref()).await?;
         if plan.new_branch
@@ -66,17 +68,22 @@ impl Engine {
     }
 
     /// Fetches base and head where what is known is too old. A failed fetch is a warning, unless `fetch` requires it.
-    async fn ask_remote(&self, context: &Context, request: &Request, observer: Observer<'_>) -> Result<Option<Remote>> {
+    async fn ask_remote(
+        &self,
+        context: &Context,
+        wanted: &Wanted,
+        request: Option<&Request>,
+        observer: Observer<'_>,
+    ) -> Result<Option<Remote>> {
         let Some(remote) = self.remote(context).await? else { return Ok(None) };
         let name = remote.name;
         let settings = &context.config().workspace;
-        let wanted = wanted(context, request);
-        let before = context.git.load_known(&name, &wanted);
+        let before = context.git.load_known(&name, wanted);
         if settings.fetch == Fetch::Never {
             return Ok(Some(Remote { name, known: before }));
         }
         let mut max_age = if settings.fetch == Fetch::Require { Duration::ZERO } else { settings.fetch_max_age.0 };
-        if let Some(known) = &before
+        if let (Some(known), Some(request)) = (&before, request)
             && lacks_named(context, request, known).await?
         {
             max_age = Duration::ZERO;
@@ -85,7 +92,7 @@ impl Engine {
             observer(Notice::Phase(Phase::Fetching { remote: name.clone() }));
         }
         let fetched = match self.credential(&context.repository) {
-            Ok(credential) => context.git.fetch(&name, &wanted, max_age, credential.as_ref()).await,
+            Ok(credential) => context.git.fetch(&name, wanted, max_age, credential.as_ref()).await,
             Err(error) => return Err(error),
         };
         match fetched {
@@ -103,6 +110,29 @@ impl Engine {
 }
 
 impl Engine {
+    /// The base as it is known, without asking the remote.
+    pub(crate) async fn known_base(&self, context: &Context, base: Option<&BranchName>) -> Result<Base> {
+        let wanted = Wanted { default_branch: true, branches: Vec::new(), pulls: Vec::new() };
+        let remote = self.remote(context).await?;
+        let remote =
+            remote.map(|remote| Remote { known: context.git.load_known(&remote.name, &wanted), name: remote.name });
+        find_base(context, base, remote.as_ref()).await
+    }
+
+    /// The base that work starts from unless it says otherwise, fetched where what is known is too old; with the
+    /// configuration that holds there.
+    pub(crate) async fn fresh_base(&self, context: Context, observer: Observer<'_>) -> Result<(Context, Base)> {
+        if !context.git.has_commits().await? {
+            return Err(Error::EmptyRepository { name: context.repository.name });
+        }
+        let named = context.config().workspace.base.clone();
+        let wanted =
+            Wanted { default_branch: named.is_none(), branches: named.into_iter().collect(), pulls: Vec::new() };
+        let remote = self.ask_remote(&context, &wanted, None, observer).await?;
+        let base = find_base(&context, None, remote.as_ref()).await?;
+        Ok((self.refresh_context(context, &base.tip).await?, base))
+    }
+
     /// The base of a branch that exists already, from what is known without asking the remote.
     pub(crate) async fn base_of(
         &self,
@@ -110,13 +140,7 @@ impl Engine {
         branch: &BranchName,
         base: Option<&BranchName>,
     ) -> Result<(Option<BranchName>, CommitId)> {
-        let mut request = Request::new(spinney_core::Work::branch(branch));
-        request.base = base.cloned();
-        let remote = self.remote(context).await?;
-        let wanted = Wanted { default_branch: true, branches: Vec::new(), pulls: Vec::new() };
-        let remote =
-            remote.map(|remote| Remote { known: context.git.load_known(&remote.name, &wanted), name: remote.name });
-        let base = find_base(context, &request, remote.as_ref()).await?;
+        let base = self.known_base(context, base).await?;
         let Some(tip) = context.git.load_branch(branch).await? else {
             return Err(Error::MissingHead {
                 what: format!("branch `{branch}`"),
@@ -165,8 +189,8 @@ pub(crate) fn own_head(request: &Request) -> Option<&BranchName> {
     request.head.as_ref().filter(|_| request.work.kind == WorkKind::Pr && !request.fork)
 }
 
-async fn find_base(context: &Context, request: &Request, remote: Option<&Remote>) -> Result<Base> {
-    let Some(name) = request.base.clone().or_else(|| context.config().workspace.base.clone()) else {
+async fn find_base(context: &Context, base: Option<&BranchName>, remote: Option<&Remote>) -> Result<Base> {
+    let Some(name) = base.cloned().or_else(|| context.config().workspace.base.clone()) else {
         return default_base(context, remote).await;
     };
     let mut looked_for = Vec::new();

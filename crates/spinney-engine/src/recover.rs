@@ -55,6 +55,8 @@ impl Engine {
             OperationKind::Create => self.recover_create(&context, operation, workspace, observer).await?,
             OperationKind::Remove => self.recover_remove(&context, operation, workspace).await?,
             OperationKind::Purge => self.recover_purge(&context, operation, workspace).await?,
+            OperationKind::Warm => self.recover_warm(&context, operation, workspace).await?,
+            OperationKind::Claim => self.recover_claim(&context, operation, workspace, observer).await?,
             OperationKind::Restore => self.recover_restore(&context, operation, workspace).await?,
         };
         Ok(Some(format!("the {} of {name}, left half done by a process that died, was {how}", operation.kind)))

@@ -202,6 +202,17 @@ impl Engine {
         Err(Error::Internal { what: format!("no free name like `{wanted}` is left") })
     }
 
+    /// Every repository of this node that is there.
+    pub async fn contexts(&self) -> Result<Vec<Context>> {
+        let mut contexts = Vec::new();
+        for repository in self.repositories().await? {
+            if repository.common_dir.exists() {
+                contexts.push(self.known_repository(repository).await?);
+            }
+        }
+        Ok(contexts)
+    }
+
     pub async fn repositories(&self) -> Result<Vec<Repository>> {
         Ok(self.store.read().await?.repositories(&self.account, self.home.node()).await?)
     }
@@ -225,6 +236,7 @@ impl Engine {
     /// branches may hold commits that are nowhere else. Gives its new place.
     pub async fn remove_repository(&self, context: &Context) -> Result<Option<PathBuf>> {
         let repository = &context.repository;
+        self.drain_pool(context, &|_| {}).await?;
         let lock = context.git.lock("repo rm").await?;
         self.forget(repository).await?;
         drop(lock);

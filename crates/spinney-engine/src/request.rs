@@ -55,11 +55,13 @@ pub struct Resolution {
     pub started_from: Option<String>,
     /// How old the knowledge of the remote is.
     pub fetched: Option<spinney_core::Timestamp>,
+    /// The commit that it was set up at, when it came warm from the pool.
+    pub set_up_at: Option<CommitId>,
 }
 
 impl Resolution {
     pub(crate) fn found(workspace: Workspace, method: Method) -> Self {
-        Self { workspace, method, continued: None, started_from: None, fetched: None }
+        Self { workspace, method, continued: None, started_from: None, fetched: None, set_up_at: None }
     }
 }
 

@@ -34,7 +34,7 @@ impl Worktree {
 
 /// How many processes write files. Two are a tenth to a third faster than one on two cores, more than there are cores
 /// slower; and a checkout seldom runs alone.
-fn workers() -> usize {
+pub(crate) fn workers() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MAX_WORKERS)
 }
 

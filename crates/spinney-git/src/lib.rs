@@ -43,6 +43,7 @@ mod stash;
 mod status;
 mod status_parse;
 mod submodule;
+mod switch;
 mod symbolic;
 mod worktree;
 mod worktree_list;

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use spinney_core::{BranchName, NodeId, RepositoryId, Timestamp, Work, Workspace, WorkspaceId, WorkspaceStatus};
+use spinney_core::{
+    BranchName, CommitId, NodeId, RepositoryId, Timestamp, Work, Workspace, WorkspaceId, WorkspaceStatus,
+};
 use sqlx::any::{AnyArguments, AnyRow};
 use sqlx::query::Query;
 use sqlx::{Any, AssertSqlSafe};
@@ -125,11 +127,12 @@ fn bind_changeable<'q>(
         .bind(workspace.adopted_from.as_deref().map(utf8).transpose()?)
         .bind(serde_json::json!(workspace.metadata).to_string())
         .bind(workspace.last_activity_at.as_millisecond())
-        .bind(workspace.removed_at.map(Timestamp::as_millisecond)))
+        .bind(workspace.removed_at.map(Timestamp::as_millisecond))
+        .bind(workspace.created_at.as_millisecond()))
 }
 
 /// How many parameters `$1` and [`bind_changeable`] take.
-const BOUND: usize = 21;
+const BOUND: usize = 22;
 
 impl Connection {
     /// Inserts a workspace; `false` when a live one has its branch or its path.
@@ -138,7 +141,7 @@ impl Connection {
             "INSERT INTO workspaces
                  (id, kind, key, name, title, provider, populate, path, branch, base_branch, base_commit, status, error,
                   pushed, pull_request, platform, pinned, adopted_from, metadata, last_activity_at, removed_at,
-                  account, node, repository_id, created_at)
+                  created_at, account, node, repository_id)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
                      $22, $23, $24, $25)
              ON CONFLICT DO NOTHING",
@@ -146,8 +149,7 @@ impl Connection {
         let query = bind_changeable(query.bind(workspace.id.as_str()), workspace)?
             .bind(&workspace.account)
             .bind(workspace.node.as_str())
-            .bind(workspace.repository_id.as_str())
-            .bind(workspace.created_at.as_millisecond());
+            .bind(workspace.repository_id.as_str());
         Ok(self.execute(query).await? > 0)
     }
 
@@ -164,7 +166,7 @@ impl Connection {
              SET kind = $2, key = $3, name = $4, title = $5, provider = $6, populate = $7, path = $8, branch = $9,
                  base_branch = $10, base_commit = $11, status = $12, error = $13, pushed = $14, pull_request = $15,
                  platform = $16, pinned = $17, adopted_from = $18, metadata = $19, last_activity_at = $20,
-                 removed_at = $21
+                 removed_at = $21, created_at = $22
              WHERE id = $1 AND status IN ({})",
             parameters(BOUND + 1, expected.len())
         );
@@ -235,6 +237,21 @@ impl Connection {
             found.retain(|workspace| workspace.id.as_str() == text);
         }
         Ok(found)
+    }
+
+    /// Loads members of a repository's pool: those at a commit first, then the oldest. Enough of them to choose one from.
+    pub async fn warm_workspaces(
+        &mut self,
+        repository: &RepositoryId,
+        node: &NodeId,
+        commit: &CommitId,
+    ) -> Result<Vec<Workspace>, Error> {
+        let query = sqlx::query(workspaces_sql!(
+            "WHERE w.repository_id = $1 AND w.node = $2 AND w.status = 'warm'
+             ORDER BY CASE WHEN w.base_commit = $3 THEN 0 ELSE 1 END, w.created_at, w.id LIMIT 16"
+        ));
+        let query = query.bind(repository.as_str()).bind(node.as_str()).bind(commit.as_str());
+        self.fetch_all(query).await?.iter().map(workspace).collect()
     }
 
     /// Counts a repository's workspaces in some statuses.

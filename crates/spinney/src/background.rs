@@ -5,7 +5,7 @@ use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
 use spinney_core::Timestamp;
-use spinney_engine::Engine;
+use spinney_engine::{Context, Engine};
 
 use crate::app::App;
 use crate::error::Result;
@@ -27,15 +27,30 @@ pub async fn purge_what_is_due(app: &App, engine: &Engine) -> Result<()> {
         return Ok(());
     }
     let _ = std::fs::write(&stamp, "");
-    let Ok(program) = std::env::current_exe() else { return Ok(()) };
-    #[expect(clippy::disallowed_methods, reason = "this very program, which purges and leaves")]
+    start(app, engine, &["trash", "purge", "--background"]);
+    Ok(())
+}
+
+/// Starts filling a repository's pool, if it wants filling and nobody is at it.
+pub async fn fill_pool(app: &App, engine: &Engine, context: &Context) -> Result<()> {
+    if engine.pool_wants_filling(context).await? {
+        let repository = context.repository.name.to_string();
+        start(app, engine, &["--repo", &repository, "pool", "fill", "--background"]);
+    }
+    Ok(())
+}
+
+/// Starts this very program with other arguments, in a process of its own. A command that has done its work does not
+/// fail when this does.
+fn start(app: &App, engine: &Engine, arguments: &[&str]) {
+    let Ok(program) = std::env::current_exe() else { return };
+    #[expect(clippy::disallowed_methods, reason = "this very program, which does its work and leaves")]
     let mut command = std::process::Command::new(program);
     command.args(["--quiet", "--home"]).arg(engine.home().root());
     if let Some(config) = &app.global.config {
         command.arg("--config").arg(config);
     }
-    command.args(["trash", "purge", "--background"]).current_dir(engine.home().root());
+    command.args(arguments).current_dir(engine.home().root());
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
     let _ = command.spawn();
-    Ok(())
 }

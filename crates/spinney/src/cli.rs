@@ -73,6 +73,7 @@ pub enum Command {
     Unpin(commands::pin::UnpinArgs),
     Restore(commands::restore::RestoreArgs),
     Adopt(commands::adopt::AdoptArgs),
+    Pool(commands::pool::PoolArgs),
     Exec(commands::exec::ExecArgs),
     Repo(commands::repo::RepoArgs),
     Init(commands::init::InitArgs),

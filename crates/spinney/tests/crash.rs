@@ -84,8 +84,34 @@ fn adoption_survives_a_death_at_every_step() {
 }
 
 #[test]
+fn filling_the_pool_survives_a_death_at_every_step() {
+    die_at_each("warm", Plant::PLAIN);
+    die_at_each("refresh", Plant::PLAIN);
+    die_at_each("retire", Plant::PLAIN);
+}
+
+#[test]
+fn a_claim_survives_a_death_at_every_step() {
+    die_at_each("claim", Plant::PLAIN);
+    die_at_each("unclaim", Plant::PLAIN);
+}
+
+#[test]
 fn no_operation_is_left_out() {
-    let known = ["create", "undo", "remove", "restore", "unarchive", "purge", "adopt"];
+    let known = [
+        "create",
+        "undo",
+        "remove",
+        "restore",
+        "unarchive",
+        "purge",
+        "adopt",
+        "warm",
+        "refresh",
+        "retire",
+        "claim",
+        "unclaim",
+    ];
     let unknown: Vec<_> = POINTS.iter().filter(|point| !known.contains(&point.split_once('.').unwrap().0)).collect();
     assert!(unknown.is_empty(), "no test dies at {unknown:?}");
 }
@@ -201,7 +227,18 @@ fn killed_at_random_nothing_is_lost() {
     let seed = given("SPINNEY_CRASH_SEED").unwrap_or_else(|| u64::from(std::process::id()));
     println!("{rounds} rounds with SPINNEY_CRASH_SEED={seed}");
     let mut random = Random::new(seed);
-    let deeds = [Deed::Create, Deed::CreateAgain, Deed::Remove, Deed::Restore, Deed::RestoreArchived, Deed::Purge];
+    let deeds = [
+        Deed::Create,
+        Deed::CreateAgain,
+        Deed::Remove,
+        Deed::Restore,
+        Deed::RestoreArchived,
+        Deed::Purge,
+        Deed::Fill,
+        Deed::Refresh,
+        Deed::Drain,
+        Deed::Claim,
+    ];
     let mut wood = Wood::of(slow_story(), Plant::REBASING);
     // How long each deed takes when nobody is killed: a delay is drawn from that.
     let mut usual: HashMap<String, Duration> = HashMap::new();
@@ -217,7 +254,7 @@ fn killed_at_random_nothing_is_lost() {
         let delay = Duration::from_micros(random.below(most.as_micros() as u64));
         println!("round {round}: {deed:?}, {victim:?} killed after {delay:?}");
         let start = Instant::now();
-        let mut running = wood.story.cli.spawn(&line);
+        let mut running = wood.cli_for(&line).spawn(&line);
         std::thread::sleep(delay);
         kill(running.id(), victim, &mut || running.is_running());
         let ran = running.wait();

@@ -65,6 +65,30 @@ fn adoption_fails_cleanly_at_every_step() {
     fail_at_each("adopt", Plant::PLAIN);
 }
 
+#[test]
+fn filling_the_pool_fails_cleanly_at_every_step() {
+    fail_at_each("warm", Plant::PLAIN);
+    fail_at_each("refresh", Plant::PLAIN);
+    fail_at_each("retire", Plant::PLAIN);
+}
+
+/// A claim that fails is no failure of the request: a workspace is made instead.
+#[test]
+fn a_claim_that_fails_leaves_the_request_whole() {
+    let mut wood = Wood::new(Plant::PLAIN);
+    for point in POINTS.iter().filter(|point| point.split_once('.').unwrap().0 == "claim") {
+        for (failure, words) in FAILURES {
+            println!("a claim fails at {point}: {failure}");
+            let line = wood.prepare(Deed::Claim);
+            let ran = wood.run_armed(&format!("{point}={failure}"), &line).ok();
+            assert!(ran.stderr.to_lowercase().contains(words), "{}", ran.told());
+            wood.assert_settled();
+        }
+        wood.assert_healed();
+        wood.carry_on(Deed::Claim);
+    }
+}
+
 /// What git was asked to do: its subcommands, without the flags before them.
 fn subcommands(git: &GitWrapper) -> BTreeSet<String> {
     let subcommand = |call: &String| {

@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn sections_come_in_order_once_each() {
-        assert_eq!(sections().collect::<Vec<_>>(), ["workspace", "limits", "cleanup", "store"]);
+        assert_eq!(sections().collect::<Vec<_>>(), ["workspace", "pool", "limits", "cleanup", "store"]);
     }
 
     #[test]

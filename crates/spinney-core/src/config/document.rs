@@ -184,7 +184,7 @@ mod tests {
             (
                 "[zzz]\nqqq = 1",
                 "config.toml:2: unknown key `zzz.qqq`",
-                "there are `workspace`, `limits`, `cleanup`, `store`",
+                "there are `workspace`, `pool`, `limits`, `cleanup`, `store`",
             ),
             (
                 "[limits]\nqqq = 1",

@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(error.hint().unwrap(), "did you mean `SPINNEY_LIMITS__MAX_WORKSPACES`?");
         assert!(read_one("SPINNEY_limits__max_workspaces", "3").is_err());
         let hint = read_one("SPINNEY_X__Y", "3").unwrap_err().hint().unwrap();
-        assert!(hint.starts_with("there are `SPINNEY_WORKSPACE__…`, `SPINNEY_LIMITS__…`"), "{hint}");
+        assert!(hint.starts_with("there are `SPINNEY_WORKSPACE__…`, `SPINNEY_POOL__…`, `SPINNEY_LIMITS__…`"), "{hint}");
     }
 
     #[test]

@@ -156,7 +156,7 @@ mod tests {
         let resolved = Layers::new().resolve().unwrap();
         assert_eq!(resolved.config, Config::default());
         assert!(resolved.entries().iter().all(|entry| entry.source == Source::Default));
-        assert_eq!(resolved.entries()[0].key, "workspace.path");
+        assert_eq!(resolved.entries()[0].key, "workspace.populate");
         assert_eq!(resolved.config.limits.max_workspaces, 25);
         assert_eq!(resolved.config.workspace.setup_timeout.0.as_secs(), 600);
     }

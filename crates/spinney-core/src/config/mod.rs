@@ -21,6 +21,8 @@ pub use error::ConfigError;
 pub use layers::{Entry, Layers, RepositoryPart, Resolved};
 pub use path_template::{PathTemplate, Placeholder};
 pub use repository::{TrustRequest, needs_trust};
-pub use schema::{CleanupConfig, Config, Fetch, Lfs, LimitsConfig, StoreConfig, WorkspaceConfig};
+pub use schema::{
+    CleanupConfig, Config, Fetch, Lfs, LimitsConfig, PoolConfig, PopulateChoice, StoreConfig, WorkspaceConfig,
+};
 pub use source::Source;
 pub use store_url::StoreUrl;

@@ -42,7 +42,7 @@ pub(super) fn read(place: &str, text: &str) -> Result<Vec<Setting>, ConfigError>
 }
 
 pub(super) fn may_set(key: &str) -> bool {
-    key == "limits.max_workspaces" || (key.starts_with("workspace.") && key != "workspace.path")
+    key == "limits.max_workspaces" || key == "pool.size" || (key.starts_with("workspace.") && key != "workspace.path")
 }
 
 /// The shell lines among some settings. An empty list runs nothing, so it needs nobody's trust.

@@ -14,6 +14,7 @@ use crate::{BranchName, Platform};
 #[serde(deny_unknown_fields)]
 pub struct Config {
     pub workspace: WorkspaceConfig,
+    pub pool: PoolConfig,
     pub limits: LimitsConfig,
     pub cleanup: CleanupConfig,
     pub store: StoreConfig,
@@ -23,6 +24,8 @@ pub struct Config {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkspaceConfig {
+    #[serde(deserialize_with = "values::word")]
+    pub populate: PopulateChoice,
     pub path: PathTemplate,
     /// None: the remote's HEAD.
     #[serde(with = "values::optional")]
@@ -37,6 +40,9 @@ pub struct WorkspaceConfig {
     /// Patterns of ignored files, relative to the main checkout and never leading out of it.
     #[serde(deserialize_with = "values::copy_patterns")]
     pub copy: Vec<String>,
+    /// Directories, relative to the repository, that can be carried over as they are.
+    #[serde(deserialize_with = "values::artifacts")]
+    pub artifacts: Vec<String>,
     /// Shell lines, with no character that would hide from a person what they do.
     #[serde(deserialize_with = "values::setup_lines")]
     pub setup: Vec<String>,
@@ -48,6 +54,15 @@ pub struct WorkspaceConfig {
     /// Unique names, each in lowercase with digits and single underscores.
     #[serde(deserialize_with = "values::port_names")]
     pub ports: Vec<String>,
+}
+
+/// Workspaces that are prepared ahead of any work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PoolConfig {
+    /// Zero: none.
+    #[serde(deserialize_with = "values::pool_size")]
+    pub size: u32,
 }
 
 /// When no further workspace is made.
@@ -98,6 +113,16 @@ words!(
         Never = "never",
         /// As `auto`, but a failure is an error.
         Require = "require",
+    }
+);
+
+words!(
+    /// How a workspace's files are to get there.
+    PopulateChoice {
+        /// The best that the file system offers.
+        Auto = "auto",
+        Checkout = "checkout",
+        Reflink = "reflink",
     }
 );
 

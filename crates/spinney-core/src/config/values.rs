@@ -83,6 +83,21 @@ pub(super) fn at_least_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result
         .ok_or_else(|| D::Error::custom(format!("`{number}` is not a number from `1` to `{}`", u32::MAX)))
 }
 
+/// More than any machine has use for; each is a whole tree on disk.
+const MAX_POOL: u32 = 1000;
+
+pub(super) fn pool_size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    let number = i64::deserialize(deserializer)?;
+    u32::try_from(number)
+        .ok()
+        .filter(|number| *number <= MAX_POOL)
+        .ok_or_else(|| D::Error::custom(format!("`{number}` is not a number from `0` to `{MAX_POOL}`")))
+}
+
+pub(super) fn artifacts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    texts(deserializer, artifact_fault)
+}
+
 pub(super) fn copy_patterns<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     texts(deserializer, copy_pattern_fault)
 }
@@ -130,6 +145,27 @@ fn copy_pattern_fault(pattern: &str) -> Option<&'static str> {
         Some("leads out of the repository")
     } else if parts.any(|part| part.eq_ignore_ascii_case(".git")) {
         Some("leads into git's own directory")
+    } else {
+        None
+    }
+}
+
+/// Directories whose contents name the place they were made at: a copy would lead back to the original.
+const TIED_TO_THEIR_PLACE: [&str; 7] = ["target", ".venv", "venv", "env", "virtualenv", ".tox", ".nox"];
+
+fn artifact_fault(directory: &str) -> Option<&'static str> {
+    let mut parts = directory.split('/');
+    let last = directory.rsplit('/').next().unwrap_or_default();
+    if directory.is_empty() || directory.starts_with(['/', '~']) {
+        Some("is not a directory relative to the repository")
+    } else if directory.contains(['*', '?', '[', '\\']) || directory.contains(char::is_control) {
+        Some("is a pattern, not a directory")
+    } else if parts.clone().any(|part| part.is_empty() || part == "." || part == "..") {
+        Some("leads out of the repository")
+    } else if parts.any(|part| part.eq_ignore_ascii_case(".git")) {
+        Some("leads into git's own directory")
+    } else if TIED_TO_THEIR_PLACE.contains(&last) {
+        Some("holds absolute paths: have `setup` build it in place")
     } else {
         None
     }
@@ -185,6 +221,20 @@ mod tests {
     }
 
     #[test]
+    fn artifacts_are_directories_that_can_be_carried_over() {
+        for directory in ["node_modules", "web/node_modules", ".yarn/cache", "vendor"] {
+            assert_eq!(fault("workspace.artifacts", &texts(&[directory])), None, "{directory}");
+        }
+        for directory in
+            ["", "/x", "~/x", "a/../b", "..", "./a", "a//b", "*/x", ".git", "a/.Git/x", "target", "a/target", ".venv"]
+        {
+            assert!(fault("workspace.artifacts", &texts(&[directory])).is_some(), "{directory}");
+        }
+        let message = fault("workspace.artifacts", &texts(&["target"])).unwrap();
+        assert_eq!(message, "`target` holds absolute paths: have `setup` build it in place");
+    }
+
+    #[test]
     fn setup_lines_show_what_they_do() {
         for line in ["npm ci", "make\n\tall", "echo größe", ""] {
             assert_eq!(fault("workspace.setup", &texts(&[line])), None, "{line}");
@@ -232,6 +282,9 @@ mod tests {
             ("workspace.fetch", "Auto".into()),
             ("workspace.lfs", "yes".into()),
             ("workspace.fetch_max_age", "5".into()),
+            ("pool.size", (-1).into()),
+            ("pool.size", 1001.into()),
+            ("workspace.populate", "copy".into()),
             ("limits.max_workspaces", 0.into()),
             ("limits.max_workspaces", (-1).into()),
             ("limits.max_workspaces", i64::MAX.into()),

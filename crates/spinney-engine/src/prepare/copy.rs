@@ -3,8 +3,10 @@
 //! Only files that git ignores are taken, and nothing is read or written through a link: a link is carried over as a
 //! link, and only when it stays within the tree.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 use crate::context::Context;
@@ -14,20 +16,56 @@ use crate::{Error, Result};
 /// Patterns in git's ignore syntax, one a line, in the main checkout.
 const INCLUDE_FILE: &str = ".worktreeinclude";
 
-pub(crate) async fn carry_over(context: &Context, tree: &Path, observer: Observer<'_>) -> Result<()> {
-    let Some(root) = context.git.root() else { return Ok(()) };
+/// Each file that was carried over, with a stamp of its source.
+pub(crate) type Carried = BTreeMap<String, String>;
+
+/// Carries the files over; those that were `before` only where their source has changed since.
+pub(crate) async fn carry_over(
+    context: &Context,
+    tree: &Path,
+    before: &Carried,
+    observer: Observer<'_>,
+) -> Result<Carried> {
+    let mut carried = Carried::new();
+    let Some(root) = context.git.root() else { return Ok(carried) };
     let patterns = load_patterns(context, root)?;
     if patterns.is_empty() {
-        return Ok(());
+        return Ok(carried);
     }
     let files = context.git.load_ignored(&patterns).await?;
     observer(Notice::Phase(Phase::CopyingFiles { count: files.len() }));
     for file in files {
-        if let Some(reason) = carry_over_one(root, tree, &file)? {
-            observer(Notice::Warning(Warning::NotCopied { path: file, reason }));
+        let (name, stamp) = (file.to_string_lossy().into_owned(), stamp_of(&root.join(&file)));
+        match before.get(&name) {
+            Some(known) if *known == stamp => {
+                carried.insert(name, stamp);
+                continue;
+            }
+            Some(_) if !passes_link(tree, &file) => drop_outdated(&tree.join(&file))?,
+            _ => {}
+        }
+        match carry_over_one(root, tree, &file)? {
+            Some(reason) => observer(Notice::Warning(Warning::NotCopied { path: file, reason })),
+            None => drop(carried.insert(name, stamp)),
         }
     }
-    Ok(())
+    Ok(carried)
+}
+
+/// Changes whenever a source does, as far as its metadata tell; nothing where it can't be read.
+fn stamp_of(source: &Path) -> String {
+    fs::symlink_metadata(source).map_or_else(
+        |_| String::new(),
+        |found| format!("{}:{}.{:09}:{}", found.size(), found.mtime(), found.mtime_nsec(), found.ino()),
+    )
+}
+
+/// Drops a file that was carried over before, to be replaced by what its source is now.
+fn drop_outdated(file: &Path) -> Result<()> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::files(file, "replaced")(error)),
+        _ => Ok(()),
+    }
 }
 
 fn load_patterns(context: &Context, root: &Path) -> Result<Vec<String>> {

@@ -11,6 +11,7 @@ use spinney_git::Worktree;
 
 use crate::context::Context;
 use crate::notice::{Notice, Observer, Phase, Warning};
+use crate::prepare::copy::Carried;
 use crate::{Engine, Result};
 
 /// Tells the processes that fill a tree and set it up, by the operation that started them.
@@ -26,8 +27,19 @@ impl Engine {
         operation: &OperationId,
         observer: Observer<'_>,
     ) -> Result<()> {
+        copy::carry_over(context, &workspace.path, &Carried::new(), observer).await?;
+        self.bring_parts(context, worktree, observer).await?;
+        self.set_up(context, workspace, operation, observer).await
+    }
+
+    /// Brings what a commit only names: submodules and LFS files.
+    pub(crate) async fn bring_parts(
+        &self,
+        context: &Context,
+        worktree: &Worktree,
+        observer: Observer<'_>,
+    ) -> Result<()> {
         let settings = &context.config().workspace;
-        copy::carry_over(context, &workspace.path, observer).await?;
         if settings.submodules && worktree.has_submodules() {
             observer(Notice::Phase(Phase::UpdatingSubmodules));
             let credential = self.credential(&context.repository)?;
@@ -39,6 +51,18 @@ impl Engine {
             observer(Notice::Phase(Phase::PullingLfs));
             worktree.pull_lfs().await?;
         }
+        Ok(())
+    }
+
+    /// Gives it its ports, and runs the set-up commands.
+    pub(crate) async fn set_up(
+        &self,
+        context: &Context,
+        workspace: &Workspace,
+        operation: &OperationId,
+        observer: Observer<'_>,
+    ) -> Result<()> {
+        let settings = &context.config().workspace;
         self.allocate_ports(&workspace.id, &settings.ports).await?;
         if let Some(untrusted) = &context.untrusted {
             observer(Notice::Warning(Warning::SetupWithheld { lines: untrusted.setup.len() }));

@@ -13,7 +13,8 @@ const COUNT: u16 = 10_000;
 impl Engine {
     /// Gives a workspace one port for each name; names that have one keep it.
     pub(crate) async fn allocate_ports(&self, workspace: &WorkspaceId, names: &[String]) -> Result<()> {
-        if names.is_empty() {
+        let own = self.store.read().await?.ports_of(workspace).await?;
+        if names.iter().all(|name| own.iter().any(|port| port.name == *name)) {
             return Ok(());
         }
         let mut db = self.store.write().await?;

@@ -53,6 +53,11 @@ pub(crate) fn open(context: &Context, path: &Path) -> Tree {
     }
 }
 
+/// Opens a workspace's directory, which must be whole.
+pub(crate) fn open_whole(context: &Context, path: &Path) -> Result<Worktree> {
+    Ok(Worktree::open(&context.git, path)?)
+}
+
 /// Registers a worktree with its branch, without files. Fails without a trace, or leaves what [`discard`] undoes.
 pub(crate) async fn make(context: &Context, workspace: &Workspace, start: Start<'_>) -> Result<Worktree> {
     let path = &workspace.path;

@@ -1,5 +1,6 @@
 //! Rows of the store that git and the disk do not agree with.
 
+use spinney_core::workspace::Metadata;
 use spinney_core::{Timestamp, Workspace, WorkspaceStatus};
 
 use super::Findings;
@@ -48,8 +49,36 @@ impl Engine {
                 }
                 Ok(())
             }
-            WorkspaceStatus::Warm | WorkspaceStatus::Purged => Ok(()),
+            WorkspaceStatus::Warm => self.reconcile_warm(context, row, findings).await,
+            WorkspaceStatus::Purged => Ok(()),
         }
+    }
+
+    /// A member of the pool by its row, which its own marker says was handed out: the store is older than the disk.
+    async fn reconcile_warm(&self, context: &Context, row: &Workspace, findings: &mut Findings) -> Result<()> {
+        let Tree::Whole(tree) = open(context, &row.path) else { return Ok(()) };
+        let marker = Marker::load(tree.admin_dir()).filter(|marker| marker.ready && marker.id == row.id);
+        let Some(marker) = marker else { return Ok(()) };
+        let name = marker.work.workspace_name();
+        findings.done(format!("{name}: the store says warm, but it was handed out"), "marked active");
+        if !findings.dry_run {
+            let back = Workspace {
+                work: marker.work.clone(),
+                branch: marker.branch,
+                base_branch: marker.base_branch,
+                base_commit: marker.base_commit,
+                name,
+                status: WorkspaceStatus::Active,
+                metadata: Metadata::default(),
+                ..row.clone()
+            };
+            let mut db = self.store.write().await?;
+            if db.update_workspace(&back, &[WorkspaceStatus::Warm]).await? {
+                db.insert_work(&back.repository_id, &back.work, &back.id).await?;
+            }
+            db.commit().await?;
+        }
+        Ok(())
     }
 
     /// A restore from the archive that died: what is whole is in the trash again, halves are dropped.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use spinney_core::{Timestamp, Workspace, WorkspaceStatus};
+use spinney_core::{Timestamp, Warm, Workspace, WorkspaceStatus};
 use spinney_git::{Worktree, is_abandoned_scratch};
 
 use super::{Findings, directories, tree_roots};
@@ -11,7 +11,7 @@ use crate::context::{Context, tree_root};
 use crate::provider::marker::{Marker, Removal};
 use crate::provider::worktree::{self, Tree, open};
 use crate::trash::VIEW;
-use crate::{Engine, Error, Result, disk, home, links};
+use crate::{Engine, Error, Result, disk, home, links, pool};
 
 impl Engine {
     /// Worktrees that git knows and the store does not.
@@ -96,6 +96,10 @@ impl Engine {
             findings.seen(format!("worktree `{shown}` is registered in git, but not there"));
             return Ok(());
         }
+        if pool::is_member(&marker) {
+            findings.done(format!("worktree `{shown}` was of the pool and is gone"), "given up");
+            return if findings.dry_run { Ok(()) } else { self.take_back_member(context, marker).await };
+        }
         findings.done(format!("worktree `{shown}` was ours and is gone; git still has its part"), "taken in as lost");
         if !findings.dry_run {
             let row = self.new_row(context, Marker { path: path.to_owned(), ..marker }, WorkspaceStatus::Lost);
@@ -108,10 +112,20 @@ impl Engine {
     /// Gives a worktree that carries our marker its row back.
     async fn adopt_marked(&self, context: &Context, tree: &Worktree) -> Result<()> {
         let Some(marker) = Marker::load(tree.admin_dir()) else { return Ok(()) };
+        if pool::is_member(&marker) {
+            return self.take_back_member(context, marker).await;
+        }
         let branch = tree.load_head().await?.branch().cloned().unwrap_or(marker.branch.clone());
         let marker = Marker { branch, path: tree.path().to_owned(), ..marker };
         let row = self.new_row(context, marker, WorkspaceStatus::Active);
         self.insert_row(&row, std::slice::from_ref(&row.work)).await
+    }
+
+    /// Gives a member of the pool its row back. It is not claimed: how its preparation ended is not known any more.
+    async fn take_back_member(&self, context: &Context, marker: Marker) -> Result<()> {
+        let mut row = self.new_row(context, marker, WorkspaceStatus::Warm);
+        row.metadata.warm = Some(Warm { error: Some("its row was lost".to_owned()), ..Warm::default() });
+        self.insert_row(&row, &[]).await
     }
 
     /// Trash that the store does not know: a lost or older database.

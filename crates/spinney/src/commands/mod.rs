@@ -13,6 +13,7 @@ pub mod ls;
 pub mod new;
 pub mod path;
 pub mod pin;
+pub mod pool;
 pub mod repo;
 pub mod restore;
 pub mod rm;
@@ -44,6 +45,7 @@ pub async fn run(app: &App, command: Command) -> Result<u8> {
         Command::Unpin(args) => pin::run_unpin(app, args).await,
         Command::Restore(args) => restore::run(app, args).await,
         Command::Adopt(args) => adopt::run(app, args).await,
+        Command::Pool(args) => pool::run(app, args).await,
         Command::Exec(args) => exec::run(app, args).await,
         Command::Repo(args) => repo::run(app, args).await,
         Command::Init(args) => init::run(app, args).await,

@@ -9,6 +9,7 @@ use spinney_core::{BranchName, CommitId, Method, Platform, Work};
 use spinney_engine::{Continued, Request, Resolution};
 
 use crate::app::App;
+use crate::background;
 use crate::document;
 use crate::error::{CliError, Result};
 use crate::ui::{style, words};
@@ -115,18 +116,31 @@ pub async fn run(app: &App, args: NewArgs) -> Result<u8> {
 
     let engine = app.engine().await?;
     let context = app.context(&engine).await?;
-    let (_, resolution) = engine.resolve(context, &request, &app.observer()).await?;
+    let (context, resolution) = engine.resolve(context, &request, &app.observer()).await?;
     app.ui.progress.clear();
     if app.ui.json {
         let mut document = document::workspace(&engine, &resolution.workspace);
         document["method"] = json!(resolution.method);
-        document["warm"] = json!(false);
+        document["warm"] = json!(resolution.set_up_at.is_some());
+        document["set_up_at"] = json!(resolution.set_up_at);
         app.ui.print_json(&document);
     } else {
         app.ui.say(format!("{}, {}", sentence(&resolution), words::took(started.elapsed())));
         app.ui.print(resolution.workspace.path.display());
     }
+    if resolution.method == Method::Created {
+        background::fill_pool(app, &engine, &context).await?;
+    }
     Ok(0)
+}
+
+/// Whether it came from the pool, and how far its set-up lies back.
+fn warmth(resolution: &Resolution) -> String {
+    match &resolution.set_up_at {
+        None => String::new(),
+        Some(commit) if *commit == resolution.workspace.base_commit => ", warm".to_owned(),
+        Some(commit) => format!(", warm, set up at {}", commit.short()),
+    }
 }
 
 /// How the workspace came to be the answer.
@@ -144,10 +158,13 @@ pub fn sentence(resolution: &Resolution) -> String {
             let fetched = resolution.fetched.map(|at| format!(" (fetched {})", words::ago(at))).unwrap_or_default();
             let from = resolution.started_from.as_deref().unwrap_or_default();
             let short = workspace.base_commit.short();
+            let warm = warmth(resolution);
             match resolution.continued {
-                None => format!("{name}: new on `{branch}` from `{from}` {short}{fetched}"),
-                Some(Continued::Local) => format!("{name}: continues the branch `{branch}` that was here{fetched}"),
-                Some(Continued::Remote) => format!("{name}: continues `{from}`{fetched}"),
+                None => format!("{name}: new on `{branch}` from `{from}` {short}{fetched}{warm}"),
+                Some(Continued::Local) => {
+                    format!("{name}: continues the branch `{branch}` that was here{fetched}{warm}")
+                }
+                Some(Continued::Remote) => format!("{name}: continues `{from}`{fetched}{warm}"),
             }
         }
     }

@@ -41,15 +41,16 @@ pub async fn run(app: &App, _args: StatusArgs) -> Result<u8> {
     if rows.is_empty() {
         app.ui.say("no repository yet: run `spinney new --issue 42` in one, or `spinney repo add URL`");
     } else {
-        let mut table = Table::with_header(&["REPOSITORY", "LIVE", "LIMIT", "LOST", "BROKEN", "TRASH"]);
+        let mut table = Table::with_header(&["REPOSITORY", "LIVE", "LIMIT", "WARM", "LOST", "BROKEN", "TRASH"]);
         for (repository, workspaces) in &rows {
             let count = |test: &dyn Fn(WorkspaceStatus) -> bool| {
                 Cell::from(workspaces.iter().filter(|workspace| test(workspace.status)).count().to_string())
             };
             table.row([
                 Cell::from(repository.name.to_string()),
-                count(&|status| status.is_live()),
+                count(&|status| status.is_live() && status != WorkspaceStatus::Warm),
                 Cell::from(limit.to_string()),
+                count(&|status| status == WorkspaceStatus::Warm),
                 count(&|status| status == WorkspaceStatus::Lost),
                 count(&|status| status == WorkspaceStatus::Broken),
                 count(&|status| status == WorkspaceStatus::Trashed),

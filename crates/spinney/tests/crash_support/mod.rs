@@ -6,12 +6,14 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use spinney_testkit::{Plant, Ran, Tokens, wait_until};
+use spinney_testkit::{Cli, Plant, Ran, Tokens, wait_until};
 
 use crate::common::{Story, files_below};
 
 /// How a process ends that `abort` ended.
 pub const ABORTED: i32 = 134;
+
+const POOL_SIZE: (&str, &str) = ("SPINNEY_POOL__SIZE", "1");
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -50,11 +52,21 @@ pub enum Deed {
     RestoreArchived,
     Purge,
     Adopt,
+    /// Of an empty pool.
+    Fill,
+    /// Of a pool whose base has moved on.
+    Refresh,
+    Drain,
+    /// Of a warm workspace, whose base has moved on.
+    Claim,
 }
 
 /// The ways to reach a point: a deed, and what must fail before so that the point is passed.
 pub fn ways_to(point: &str) -> &'static [(Deed, &'static str)] {
-    use Deed::{Adopt, Create, CreateAgain, Purge, Remove, RemoveUnstarted, Restore, RestoreArchived};
+    use Deed::{
+        Adopt, Claim, Create, CreateAgain, Drain, Fill, Purge, Refresh, Remove, RemoveUnstarted, Restore,
+        RestoreArchived,
+    };
     match point.split_once('.').unwrap() {
         ("create", "lost-pinned" | "lost-retired") => &[(CreateAgain, "")],
         ("create", _) => &[(Create, ""), (CreateAgain, "")],
@@ -68,6 +80,13 @@ pub fn ways_to(point: &str) -> &'static [(Deed, &'static str)] {
         ("purge", "undone") => &[(Purge, "purge.written=denied,")],
         ("purge", _) => &[(Purge, "")],
         ("adopt", _) => &[(Adopt, "")],
+        ("warm", "undone") => &[(Fill, "warm.filled=denied,")],
+        ("warm", "prepared" | "settled") => &[(Fill, ""), (Refresh, "")],
+        ("warm", _) => &[(Fill, "")],
+        ("refresh", _) => &[(Refresh, "")],
+        ("retire", _) => &[(Drain, "")],
+        ("claim", _) => &[(Claim, "")],
+        ("unclaim", _) => &[(Claim, "claim.prepared=denied,"), (Claim, "claim.moved=denied,")],
         _ => panic!("no operation is known to pass `{point}`"),
     }
 }
@@ -127,6 +146,24 @@ impl Wood {
                 self.beside.push(path.clone());
                 format!("adopt {}", path.display())
             }
+            Deed::Fill => {
+                self.pool("drain");
+                "pool fill".to_owned()
+            }
+            Deed::Refresh => {
+                self.pool("fill");
+                self.move_base();
+                "pool fill".to_owned()
+            }
+            Deed::Drain => {
+                self.pool("fill");
+                "pool drain".to_owned()
+            }
+            Deed::Claim => {
+                self.pool("fill");
+                self.move_base();
+                format!("new --issue {}", self.next_issue())
+            }
         };
         line.split(' ').map(str::to_owned).collect()
     }
@@ -134,7 +171,27 @@ impl Wood {
     /// Runs a command with these fail points armed.
     #[track_caller]
     pub fn run_armed(&self, points: &str, line: &[String]) -> Ran {
-        self.story.cli.with_variable("SPINNEY_FAIL", points).run(line)
+        self.cli_for(line).with_variable("SPINNEY_FAIL", points).run(line)
+    }
+
+    /// Only a command about the pool is told that there is one: nothing else then fills it behind the test's back.
+    pub fn cli_for(&self, line: &[String]) -> Cli {
+        let cli = &self.story.cli;
+        if line[0] == "pool" { cli.with_variable(POOL_SIZE.0, POOL_SIZE.1) } else { cli.clone() }
+    }
+
+    /// Fills or drains the pool; gives what it says of itself then.
+    #[track_caller]
+    fn pool(&self, command: &str) -> serde_json::Value {
+        let cli = self.story.cli.with_variable(POOL_SIZE.0, POOL_SIZE.1);
+        cli.run(&["pool", command]).ok();
+        cli.run(&["pool", "status", "--json"]).ok().json()["pools"][0].take()
+    }
+
+    /// Moves the base on, and lets Spinney know.
+    fn move_base(&self) {
+        self.story.remote().advance(&format!("moved-{}.txt", self.next_issue()));
+        self.story.cli.run(&["repo", "sync"]).ok();
     }
 
     /// Shows that a person can go on with what a deed was about: to its end, and back to where it all began.
@@ -154,11 +211,28 @@ impl Wood {
                 let path = self.beside.last().unwrap().to_str().unwrap();
                 self.story.cli.run(&["adopt", path]).ok();
             }
+            Deed::Claim => {
+                let number = self.issue.get().to_string();
+                let made = self.story.make(&["--issue", &number]);
+                assert_eq!(self.story.sandbox().git(made.path(), &["status", "--porcelain"]), "");
+                self.story.cli.run(&["rm", &issue, "--force"]).ok();
+                self.assert_pool_works();
+            }
+            Deed::Fill | Deed::Refresh | Deed::Drain => self.assert_pool_works(),
             Deed::Remove | Deed::Restore | Deed::RestoreArchived | Deed::Purge => {}
         }
         self.bring("active");
         let now = state(&self.story, &self.tree);
         assert!(now == self.before, "it came back another: {now:#?}\nit was {:#?}", self.before);
+    }
+
+    /// Asserts that the pool can be filled and drained, and is empty then.
+    #[track_caller]
+    fn assert_pool_works(&self) {
+        let full = self.pool("fill");
+        assert_eq!((&full["ready"], &full["failed"]), (&1.into(), &0.into()), "{full}");
+        let empty = self.pool("drain");
+        assert_eq!(empty["members"], serde_json::json!([]), "{empty}");
     }
 
     /// Brings issue 1 into a status, by the commands that lead there.
@@ -216,7 +290,7 @@ impl Wood {
     /// Asserts that nothing is between two states once the next command has looked, and nothing lost.
     #[track_caller]
     pub fn assert_settled(&self) {
-        let ends = ["active", "trashed", "purged", "lost"];
+        let ends = ["active", "trashed", "purged", "lost", "warm"];
         let stuck: Vec<_> =
             self.statuses().into_iter().filter(|(_, status)| !ends.contains(&status.as_str())).collect();
         assert!(stuck.is_empty(), "stuck: {stuck:?}");

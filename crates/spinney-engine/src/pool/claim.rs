@@ -1,0 +1,233 @@
+//! Makes a member of the pool somebody's. A journaled operation:
+//!
+//! 1. In one transaction the row changes from `warm` to `creating`, with its new work and branch, and the journal is
+//!    written: of many that claim at once, each gets its own.
+//! 2. `claiming`: where base has moved, the files that differ follow, outside any lock. Under the repository's lock the
+//!    branch is made and HEAD put on it.
+//! 3. Files whose source changed are carried over again, the marker is written, the row becomes `active`.
+//!
+//! A failure or a death before the marker says `ready` puts the member back into the pool, not to be claimed again:
+//! nothing is deleted here. The next filling replaces it.
+
+use serde::{Deserialize, Serialize};
+use spinney_core::config::Lfs;
+use spinney_core::{
+    BranchName, CommitId, Method, Operation, OperationKind, OperationStatus, Warm, Workspace, WorkspaceStatus,
+};
+use spinney_git::{Head, Worktree};
+
+use super::as_member;
+use crate::context::Context;
+use crate::create::Attempt;
+use crate::journal::{self, Running};
+use crate::notice::{Notice, Observer, Phase, Warning};
+use crate::plan::Plan;
+use crate::prepare::SETUP_VARIABLE;
+use crate::prepare::copy;
+use crate::provider::marker::Marker;
+use crate::provider::worktree::{self, Tree};
+use crate::request::{Request, Resolution};
+use crate::{Engine, Result, fail, processes};
+
+const CLAIMING: &str = "claiming";
+
+/// What finishing or undoing a claim needs.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct ClaimData {
+    commit: CommitId,
+    /// The branch, if this claim makes it.
+    made_branch: Option<BranchName>,
+    /// What the member was, and where it stood.
+    member: Warm,
+    from: CommitId,
+}
+
+impl Engine {
+    /// Gives the request a member of the pool; `None` when there is none to be had.
+    pub(crate) async fn claim_warm(
+        &self,
+        context: &Context,
+        request: &Request,
+        plan: &Plan,
+        observer: Observer<'_>,
+    ) -> Result<Option<Attempt>> {
+        let repository = &context.repository.id;
+        if self.store.read().await?.count_workspaces(repository, &[WorkspaceStatus::Warm]).await? == 0 {
+            return Ok(None);
+        }
+        let lock = self.begin_operation()?;
+        let mut db = self.store.write().await?;
+        db.lock_repository(repository).await?;
+        if let Some(attempt) = self.no_room(&mut db, context, &request.work).await? {
+            drop(db);
+            lock.discard();
+            return Ok(Some(attempt));
+        }
+        let mut chosen = None;
+        for row in db.warm_workspaces(repository, self.home.node(), &plan.commit).await? {
+            if let Some((tree, warm)) = claimable(context, &row).await {
+                chosen = Some((row, tree, warm));
+                break;
+            }
+        }
+        let Some((row, tree, warm)) = chosen else {
+            drop(db);
+            lock.discard();
+            return Ok(None);
+        };
+        let from = row.base_commit.clone();
+        let workspace = Workspace {
+            id: row.id,
+            path: row.path,
+            populate: row.populate,
+            ..self.new_workspace(context, request, plan)
+        };
+        let made_branch = plan.new_branch.then(|| plan.branch.clone());
+        let data = ClaimData { commit: plan.commit.clone(), made_branch, member: warm, from };
+        let kind = OperationKind::Claim;
+        let operation = journal::new_operation(self, &lock, kind, repository, &workspace.id, CLAIMING, &data)?;
+        let claimed = match db.update_workspace(&workspace, &[WorkspaceStatus::Warm]).await {
+            Ok(updated) => {
+                updated
+                    && db.insert_work(repository, &workspace.work, &workspace.id).await?
+                    && db.insert_operation(&operation).await?
+            }
+            // Another live workspace has the branch.
+            Err(spinney_store::Error::Conflict { .. }) => false,
+            Err(error) => return Err(error.into()),
+        };
+        if !claimed {
+            drop(db);
+            lock.discard();
+            return Ok(Some(Attempt::Taken));
+        }
+        db.commit().await?;
+
+        let running = Running { lock, operation };
+        if let Err(first) = self.hand_over(context, &running, &workspace, tree, &data, observer).await {
+            let cause = first.in_full();
+            self.undo_claim(context, &running.operation, workspace, &data, &cause).await?;
+            running.lock.discard();
+            let what = format!("a warm workspace could not be used ({cause}); a new one is made");
+            observer(Notice::Warning(Warning::Minor { what }));
+            return Ok(None);
+        }
+        let workspace = self.activate(&running.operation, workspace, observer).await?;
+        running.lock.discard();
+        Ok(Some(Attempt::Created(Box::new(Resolution {
+            workspace,
+            method: Method::Created,
+            continued: plan.continued,
+            started_from: Some(plan.started_from.clone()),
+            fetched: plan.fetched,
+            set_up_at: Some(data.from),
+        }))))
+    }
+
+    async fn hand_over(
+        &self,
+        context: &Context,
+        running: &Running,
+        workspace: &Workspace,
+        tree: Worktree,
+        data: &ClaimData,
+        observer: Observer<'_>,
+    ) -> Result<()> {
+        fail::point("claim.recorded")?;
+        let tree = tree.tagged(SETUP_VARIABLE, running.operation.id.as_str());
+        let moved = data.commit != data.from;
+        if moved {
+            observer(Notice::Phase(Phase::CheckingOut));
+            tree.move_to(&data.commit, context.config().workspace.lfs == Lfs::Pull).await?;
+            fail::point("claim.moved")?;
+        }
+        let lock = context.git.lock("new").await?;
+        match &data.made_branch {
+            Some(branch) => tree.start_branch(&lock, branch).await?,
+            None => tree.continue_branch(&lock, &workspace.branch).await?,
+        }
+        drop(lock);
+        fail::point("claim.switched")?;
+        copy::carry_over(context, &workspace.path, &data.member.copied, observer).await?;
+        if moved {
+            self.bring_parts(context, &tree, observer).await?;
+        }
+        self.allocate_ports(&workspace.id, &context.config().workspace.ports).await?;
+        fail::point("claim.prepared")?;
+        Marker::of(workspace).write(tree.admin_dir())?;
+        fail::point("claim.marked")
+    }
+
+    /// Puts a member back into the pool, not to be claimed again. Idempotent.
+    async fn undo_claim(
+        &self,
+        context: &Context,
+        operation: &Operation,
+        workspace: Workspace,
+        data: &ClaimData,
+        cause: &str,
+    ) -> Result<()> {
+        // A checkout outlives a killed Spinney.
+        processes::end_started_with(SETUP_VARIABLE, operation.id.as_str());
+        let mut member = as_member(workspace.clone())?;
+        let lock = context.git.lock("undo of new").await?;
+        if let Tree::Whole(tree) = worktree::open(context, &workspace.path) {
+            let head = tree.load_head().await?;
+            if let (Head::Branch { name, .. }, Some(commit)) = (&head, head.commit())
+                && *name == workspace.branch
+            {
+                tree.detach_head(&lock, commit).await?;
+            }
+            member.base_commit = head.commit().unwrap_or(&data.from).clone();
+            Marker { ready: false, ..Marker::of(&member) }.write(tree.admin_dir())?;
+        }
+        fail::point("unclaim.detached")?;
+        if let Some(branch) = &data.made_branch
+            && context.git.load_branch(branch).await?.as_ref() == Some(&data.commit)
+        {
+            context.git.delete_ref(&lock, &branch.local_ref(), &data.commit).await?;
+        }
+        drop(lock);
+        fail::point("unclaim.branch")?;
+        member.metadata.warm =
+            Some(Warm { ready: false, error: Some(format!("a claim failed: {cause}")), ..data.member.clone() });
+        let mut db = self.store.write().await?;
+        db.update_workspace(&member, &[WorkspaceStatus::Creating]).await?;
+        db.delete_works(&member.id).await?;
+        journal::close(&mut db, operation, OperationStatus::Undone, Some(cause)).await?;
+        db.commit().await?;
+        fail::point("unclaim.settled")
+    }
+
+    /// Finishes or undoes a claim whose owner died.
+    pub(crate) async fn recover_claim(
+        &self,
+        context: &Context,
+        operation: &Operation,
+        workspace: Workspace,
+        observer: Observer<'_>,
+    ) -> Result<&'static str> {
+        let data: ClaimData = journal::data(operation)?;
+        let admin_dir = worktree::find_admin_dir(context, &workspace)?;
+        let handed_out = admin_dir.and_then(|admin_dir| Marker::load(&admin_dir)).is_some_and(|marker| marker.ready);
+        if handed_out {
+            self.activate(operation, workspace, observer).await?;
+            return Ok("finished");
+        }
+        self.undo_claim(context, operation, workspace, &data, "its process died").await?;
+        Ok("undone")
+    }
+}
+
+/// Looks at a member on disk before it is handed out. One that was handed out already (the store is older than the
+/// disk), or that somebody works in, is left alone.
+async fn claimable(context: &Context, row: &Workspace) -> Option<(Worktree, Warm)> {
+    let warm = row.metadata.warm.clone().filter(|warm| warm.ready && !warm.template)?;
+    let Tree::Whole(tree) = worktree::open(context, &row.path) else { return None };
+    let nobodys = Marker::load(tree.admin_dir()).is_some_and(|marker| !marker.ready && marker.id == row.id);
+    let at_base = matches!(
+        tree.load_head().await,
+        Ok(Head::Detached { commit, rebasing: None }) if commit == row.base_commit
+    );
+    (nobodys && at_base && !tree.has_index_lock()).then_some((tree, warm))
+}

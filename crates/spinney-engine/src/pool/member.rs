@@ -1,0 +1,324 @@
+//! Makes a member of the pool, and brings one up to date when base or settings have moved on. A journaled operation:
+//!
+//! 1. Row and journal are written; the row is not `ready`, so that nobody claims it.
+//! 2. `making`: the tree is registered on no branch and filled; `refreshing`: the files that differ are moved.
+//! 3. Files are carried over, submodules brought, `setup` run: in a refresh, in the tree where it has run before.
+//! 4. The row says how it ended and the operation is closed, in one transaction.
+//!
+//! A death while `making` is undone. One while `refreshing` leaves a member that is not ready, with the reason; the next
+//! filling replaces it.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use spinney_core::config::Lfs;
+use spinney_core::{
+    CommitId, Operation, OperationKind, OperationStatus, Timestamp, Warm, Workspace, WorkspaceId, WorkspaceStatus,
+};
+use spinney_git::{Start, Worktree};
+
+use super::{as_member, settings_hash};
+use crate::context::Context;
+use crate::journal::{self, Running};
+use crate::notice::{Notice, Observer, Phase};
+use crate::plan::Base;
+use crate::prepare::SETUP_VARIABLE;
+use crate::prepare::copy::{self, Carried};
+use crate::provider::marker::Marker;
+use crate::provider::worktree::{self, Tree};
+use crate::{Engine, Error, Result, disk, fail, processes};
+
+const MAKING: &str = "making";
+const REFRESHING: &str = "refreshing";
+pub(super) const RETIRING: &str = "retiring";
+
+/// How many lines of a failed set-up's output are kept for `pool status`.
+const KEPT_LINES: usize = 20;
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct WarmData {
+    /// The commit that the tree is made at, or stood at before.
+    pub commit: CommitId,
+}
+
+impl Engine {
+    /// Makes one member at base. One whose preparation failed stays, with the reason, for a person to look at.
+    pub(super) async fn make_member(
+        &self,
+        context: &Context,
+        base: &Base,
+        observer: Observer<'_>,
+    ) -> Result<Workspace> {
+        let workspace = self.new_member(context, base)?;
+        self.check_place(context, &workspace.path).await?;
+        let data = WarmData { commit: base.tip.clone() };
+        let lock = self.begin_operation()?;
+        let operation = self.warm_operation(&lock, &workspace, MAKING, &data)?;
+        let mut db = self.store.write().await?;
+        if !(db.insert_workspace(&workspace).await? && db.insert_operation(&operation).await?) {
+            drop(db);
+            lock.discard();
+            return Err(Error::Busy { name: workspace.name });
+        }
+        db.commit().await?;
+        let running = Running { lock, operation };
+        match self.fill_tree(context, &running, &workspace, base, observer).await {
+            Ok(tree) => self.prepare_member(context, running, workspace, &tree, observer).await,
+            Err(first) => {
+                self.undo_making(context, &running.operation, &workspace, &data).await?;
+                running.lock.discard();
+                Err(first)
+            }
+        }
+    }
+
+    async fn fill_tree(
+        &self,
+        context: &Context,
+        running: &Running,
+        workspace: &Workspace,
+        base: &Base,
+        observer: Observer<'_>,
+    ) -> Result<Worktree> {
+        fail::point("warm.recorded")?;
+        let tree = worktree::make(context, workspace, Start::Detached(&base.tip)).await?;
+        let tree = tree.tagged(SETUP_VARIABLE, running.operation.id.as_str());
+        fail::point("warm.added")?;
+        observer(Notice::Phase(Phase::CheckingOut));
+        worktree::populate(&tree, context.config().workspace.lfs == Lfs::Pull).await?;
+        fail::point("warm.filled")?;
+        Ok(tree)
+    }
+
+    /// Brings a member to base and prepares it again. `None` when somebody claimed it first.
+    pub(super) async fn refresh_member(
+        &self,
+        context: &Context,
+        member: &Workspace,
+        base: &Base,
+        observer: Observer<'_>,
+    ) -> Result<Option<Workspace>> {
+        let data = WarmData { commit: member.base_commit.clone() };
+        let Some(running) = self.begin_on_member(member, REFRESHING, &data).await? else { return Ok(None) };
+        fail::point("refresh.recorded")?;
+        let mut workspace = Workspace { base_branch: base.branch.clone(), ..unready(member) };
+        let moved = async {
+            let tree = worktree::open_whole(context, &workspace.path)?;
+            let tree = tree.tagged(SETUP_VARIABLE, running.operation.id.as_str());
+            if tree.load_head().await?.commit() != Some(&base.tip) {
+                observer(Notice::Phase(Phase::CheckingOut));
+                tree.move_to(&base.tip, context.config().workspace.lfs == Lfs::Pull).await?;
+            }
+            fail::point("refresh.moved")?;
+            let marker = Marker { base_commit: base.tip.clone(), ready: false, ..Marker::of(&workspace) };
+            marker.write(tree.admin_dir())?;
+            Ok(tree)
+        };
+        let moved: Result<Worktree> = moved.await;
+        match moved {
+            Ok(tree) => {
+                workspace.base_commit = base.tip.clone();
+                self.prepare_member(context, running, workspace, &tree, observer).await.map(Some)
+            }
+            Err(error) => {
+                let warm = self.warm(context, &Carried::new(), Some(error.in_full()));
+                let settled = self.settle_member(&running.operation, workspace, warm).await?;
+                running.lock.discard();
+                Ok(Some(settled))
+            }
+        }
+    }
+
+    /// Carries files over, brings parts and runs `setup`; the row then tells how it ended.
+    async fn prepare_member(
+        &self,
+        context: &Context,
+        running: Running,
+        workspace: Workspace,
+        tree: &Worktree,
+        observer: Observer<'_>,
+    ) -> Result<Workspace> {
+        let before = workspace.metadata.warm.as_ref().map(|warm| warm.copied.clone()).unwrap_or_default();
+        let last_lines = Mutex::new(VecDeque::new());
+        let listening = |notice: Notice| {
+            if let Notice::SetupOutput(line) = &notice {
+                let mut lines = last_lines.lock().unwrap_or_else(PoisonError::into_inner);
+                lines.push_back(line.clone());
+                if lines.len() > KEPT_LINES {
+                    lines.pop_front();
+                }
+            }
+            observer(notice);
+        };
+        let prepared = async {
+            let carried = copy::carry_over(context, &workspace.path, &before, &listening).await?;
+            self.bring_parts(context, tree, &listening).await?;
+            self.set_up(context, &workspace, &running.operation.id, &listening).await?;
+            fail::point("warm.prepared")?;
+            Ok(carried)
+        };
+        let prepared: Result<Carried> = prepared.await;
+        let warm = match prepared {
+            Ok(carried) => self.warm(context, &carried, None),
+            Err(error) => {
+                let lines: Vec<String> =
+                    last_lines.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect();
+                let output = if lines.is_empty() { String::new() } else { format!("\n{}", lines.join("\n")) };
+                self.warm(context, &before, Some(format!("{}{output}", error.in_full())))
+            }
+        };
+        let settled = self.settle_member(&running.operation, workspace, warm).await?;
+        running.lock.discard();
+        Ok(settled)
+    }
+
+    /// Makes visible how a preparation ended.
+    async fn settle_member(&self, operation: &Operation, workspace: Workspace, warm: Warm) -> Result<Workspace> {
+        let mut workspace = workspace;
+        workspace.metadata.warm = Some(warm);
+        let mut db = self.store.write().await?;
+        db.update_workspace(&workspace, &[WorkspaceStatus::Warm]).await?;
+        journal::close(&mut db, operation, OperationStatus::Done, None).await?;
+        db.commit().await?;
+        fail::point("warm.settled")?;
+        Ok(workspace)
+    }
+
+    /// Takes a member out of the pool for an operation on it; `None` when somebody claimed or changed it meanwhile.
+    pub(super) async fn begin_on_member(
+        &self,
+        member: &Workspace,
+        step: &str,
+        data: &WarmData,
+    ) -> Result<Option<Running>> {
+        let lock = self.begin_operation()?;
+        let operation = self.warm_operation(&lock, member, step, data)?;
+        let mut db = self.store.write().await?;
+        db.lock_repository(&member.repository_id).await?;
+        let row = db.workspace(&member.id).await?;
+        let unchanged =
+            row.is_some_and(|row| row.status == WorkspaceStatus::Warm && row.metadata.warm == member.metadata.warm);
+        if !(unchanged
+            && db.update_workspace(&unready(member), &[WorkspaceStatus::Warm]).await?
+            && db.insert_operation(&operation).await?)
+        {
+            drop(db);
+            lock.discard();
+            return Ok(None);
+        }
+        db.commit().await?;
+        Ok(Some(Running { lock, operation }))
+    }
+
+    fn new_member(&self, context: &Context, base: &Base) -> Result<Workspace> {
+        let id = WorkspaceId::generate();
+        let (work, name, branch) = super::placeholder(&id)?;
+        let path = self.expand_path(context, &id, name.as_str(), &branch);
+        let marker = Marker {
+            id,
+            node: Some(self.home.node().clone()),
+            repository: context.repository.name.clone(),
+            work,
+            branch,
+            base_branch: base.branch.clone(),
+            base_commit: base.tip.clone(),
+            path,
+            ready: false,
+        };
+        let mut member = as_member(self.new_row(context, marker, WorkspaceStatus::Warm))?;
+        let settings = settings_hash(context.config());
+        member.metadata.warm = Some(Warm { settings, ..Warm::default() });
+        Ok(member)
+    }
+
+    /// What the row says of a member whose preparation has ended.
+    fn warm(&self, context: &Context, carried: &Carried, error: Option<String>) -> Warm {
+        Warm {
+            settings: settings_hash(context.config()),
+            ready: error.is_none(),
+            settled_at_ms: Some(Timestamp::now().as_millisecond()),
+            error,
+            template: false,
+            copied: carried.clone(),
+        }
+    }
+
+    fn warm_operation(
+        &self,
+        lock: &journal::OperationLock,
+        workspace: &Workspace,
+        step: &str,
+        data: &WarmData,
+    ) -> Result<Operation> {
+        journal::new_operation(self, lock, OperationKind::Warm, &workspace.repository_id, &workspace.id, step, data)
+    }
+
+    /// Undoes the making of a member: it was never anybody's.
+    async fn undo_making(
+        &self,
+        context: &Context,
+        operation: &Operation,
+        workspace: &Workspace,
+        data: &WarmData,
+    ) -> Result<()> {
+        processes::end_started_with(SETUP_VARIABLE, operation.id.as_str());
+        let moved = worktree::discard(context, &self.home, &operation.id, workspace, &data.commit, None).await?;
+        let Some(moved) = moved else { return self.keep_member(operation, workspace).await };
+        for place in moved {
+            disk::delete_moved_aside(&place).map_err(Error::files(&place, "deleted"))?;
+        }
+        fail::point("warm.undone")?;
+        let mut db = self.store.write().await?;
+        db.delete_workspace(&workspace.id).await?;
+        Ok(db.commit().await?)
+    }
+
+    /// Leaves a member that somebody moved on from base, with the reason; the next filling sees to it.
+    pub(super) async fn keep_member(&self, operation: &Operation, workspace: &Workspace) -> Result<()> {
+        let before = workspace.metadata.warm.clone().unwrap_or_default();
+        let error = Some("somebody works in it".to_owned());
+        self.settle_member(operation, workspace.clone(), Warm { error, ready: false, ..before }).await.map(drop)
+    }
+
+    /// Finishes or undoes what a filler left that died.
+    pub(crate) async fn recover_warm(
+        &self,
+        context: &Context,
+        operation: &Operation,
+        workspace: Workspace,
+    ) -> Result<&'static str> {
+        let data: WarmData = journal::data(operation)?;
+        match operation.step.as_str() {
+            MAKING => {
+                self.undo_making(context, operation, &workspace, &data).await?;
+                Ok("undone")
+            }
+            RETIRING => {
+                self.finish_retiring(context, operation, &workspace, &data).await?;
+                Ok("finished")
+            }
+            _ => {
+                processes::end_started_with(SETUP_VARIABLE, operation.id.as_str());
+                let mut workspace = workspace;
+                if let Tree::Whole(tree) = worktree::open(context, &workspace.path)
+                    && let Some(commit) = tree.load_head().await?.commit()
+                {
+                    workspace.base_commit = commit.clone();
+                }
+                let before = workspace.metadata.warm.clone().unwrap_or_default();
+                let error = Some("its refresh was interrupted".to_owned());
+                self.settle_member(operation, workspace, Warm { error, ready: false, ..before }).await?;
+                Ok("undone")
+            }
+        }
+    }
+}
+
+/// The same member, not to be claimed.
+fn unready(member: &Workspace) -> Workspace {
+    let mut member = member.clone();
+    let warm = member.metadata.warm.take().unwrap_or_default();
+    member.metadata.warm = Some(Warm { ready: false, ..warm });
+    member
+}

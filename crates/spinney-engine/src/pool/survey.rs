@@ -1,0 +1,150 @@
+//! How a pool stands: which members are ready, which are behind, which failed.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use spinney_core::{CommitId, Populate, RepositoryName, Timestamp, Warm, Workspace, WorkspaceName};
+
+use super::settings_hash;
+use crate::context::Context;
+use crate::lookup::Among;
+use crate::plan::Base;
+use crate::{Engine, Result};
+
+/// What a member is good for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MemberState {
+    /// At base, prepared.
+    Ready,
+    /// Prepared, but base or settings have moved on: a claim takes it, and moves what differs.
+    Behind,
+    /// Somebody prepares it.
+    Preparing,
+    Failed,
+    /// What others are filled from.
+    Template,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct PoolMember {
+    pub name: WorkspaceName,
+    pub state: MemberState,
+    pub path: PathBuf,
+    pub commit: CommitId,
+    pub populate: Populate,
+    pub error: Option<String>,
+    pub prepared_at: Option<Timestamp>,
+}
+
+/// How a repository's pool stands.
+#[derive(Debug, Clone, Serialize)]
+pub struct PoolStatus {
+    pub repository: RepositoryName,
+    /// As configured.
+    pub size: u32,
+    /// Those that a claim takes: at base or behind.
+    pub ready: usize,
+    pub behind: usize,
+    pub failed: usize,
+    pub base: Option<String>,
+    pub base_commit: Option<CommitId>,
+    /// Whether somebody fills it now.
+    pub filling: bool,
+    /// Why the last filling stopped early.
+    pub error: Option<String>,
+    pub members: Vec<PoolMember>,
+}
+
+/// Why a filling stopped early, kept until one does not.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct LastFailure {
+    error: String,
+}
+
+impl Engine {
+    /// Looks at a repository's pool, from the store and what is known of base.
+    pub async fn pool_status(&self, context: &Context) -> Result<PoolStatus> {
+        let base = self.known_base(context, None).await.ok();
+        let members = self.workspaces(Some(&context.repository.id), Among::Warm).await?;
+        let seen: Vec<PoolMember> =
+            members.iter().map(|member| describe(member, state(context, member, base.as_ref()))).collect();
+        let count = |state: MemberState| seen.iter().filter(|member| member.state == state).count();
+        Ok(PoolStatus {
+            repository: context.repository.name.clone(),
+            size: context.config().pool.size,
+            ready: count(MemberState::Ready) + count(MemberState::Behind),
+            behind: count(MemberState::Behind),
+            failed: count(MemberState::Failed),
+            base: base.as_ref().map(|base| base.shown.clone()),
+            base_commit: base.map(|base| base.tip),
+            filling: self.try_lock_pool(&context.repository.id)?.is_none(),
+            error: self.last_failure(context),
+            members: seen,
+        })
+    }
+
+    /// Whether a filling would find something to do, and nobody is at it already: cheap enough to ask after each claim.
+    pub async fn pool_wants_filling(&self, context: &Context) -> Result<bool> {
+        let size = usize::try_from(context.config().pool.size).unwrap_or(usize::MAX);
+        // Members that are left where there is no pool any more are claimed, or drained by a person.
+        if size == 0 {
+            return Ok(false);
+        }
+        let members = self.workspaces(Some(&context.repository.id), Among::Warm).await?;
+        let base = self.known_base(context, None).await.ok();
+        let states: Vec<_> = members.iter().map(|member| state(context, member, base.as_ref())).collect();
+        let count = |state: MemberState| states.iter().filter(|found| **found == state).count();
+        // One that failed is a person's to look at; as long as it is there, no second one is tried.
+        let good = count(MemberState::Ready);
+        let wants = count(MemberState::Behind) > 0 || (good < size && count(MemberState::Failed) == 0) || good > size;
+        Ok(wants && self.try_lock_pool(&context.repository.id)?.is_some())
+    }
+
+    /// Keeps why a filling stopped, for `pool status`; forgets it after one that did not.
+    pub(super) fn record_failure(&self, context: &Context, error: Option<&str>) {
+        let place = self.pool_place(&context.repository.id, "json");
+        // Only for a person to see: nothing depends on it.
+        let _ = match error {
+            Some(error) => {
+                let failure = LastFailure { error: error.to_owned() };
+                serde_json::to_vec(&failure).map_err(Into::into).and_then(|text| fs::write(place, text))
+            }
+            None => fs::remove_file(place),
+        };
+    }
+
+    fn last_failure(&self, context: &Context) -> Option<String> {
+        let text = fs::read(self.pool_place(&context.repository.id, "json")).ok()?;
+        serde_json::from_slice::<LastFailure>(&text).ok().map(|failure| failure.error)
+    }
+}
+
+/// What a member is good for, judged by its row.
+pub(super) fn state(context: &Context, member: &Workspace, base: Option<&Base>) -> MemberState {
+    let Some(warm) = &member.metadata.warm else { return MemberState::Failed };
+    match warm {
+        Warm { template: true, .. } => MemberState::Template,
+        Warm { error: Some(_), .. } => MemberState::Failed,
+        Warm { ready: false, .. } => MemberState::Preparing,
+        Warm { settings, .. } => {
+            let current =
+                base.is_none_or(|base| base.tip == member.base_commit) && *settings == settings_hash(context.config());
+            if current { MemberState::Ready } else { MemberState::Behind }
+        }
+    }
+}
+
+fn describe(member: &Workspace, state: MemberState) -> PoolMember {
+    let warm = member.metadata.warm.as_ref();
+    PoolMember {
+        name: member.name.clone(),
+        state,
+        path: member.path.clone(),
+        commit: member.base_commit.clone(),
+        populate: member.populate,
+        error: warm.and_then(|warm| warm.error.clone()),
+        prepared_at: warm.and_then(|warm| warm.settled_at_ms).map(Timestamp::from_millisecond),
+    }
+}

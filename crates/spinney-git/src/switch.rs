@@ -1,0 +1,37 @@
+//! Putting a worktree that stands on no branch onto another commit, and then onto its branch.
+
+use spinney_core::{BranchName, CommitId};
+
+use crate::Result;
+use crate::checkout::{with_lfs, workers};
+use crate::lock::RepositoryLock;
+use crate::worktree::Worktree;
+
+impl Worktree {
+    /// Moves HEAD, on no branch, to a commit, and with it only the files that differ. Needs no lock; refuses where a file
+    /// that was changed would be overwritten.
+    pub async fn move_to(&self, commit: &CommitId, lfs: bool) -> Result<()> {
+        let command = with_lfs(self.command(), lfs).network().config("checkout.workers", workers().to_string());
+        let command = command.args(["switch", "--quiet", "--no-recurse-submodules", "--detach", commit.as_str()]);
+        command.run().await.map(drop)
+    }
+
+    /// Makes a branch at HEAD's commit and puts HEAD on it; no file is touched, and no upstream is set.
+    pub async fn start_branch(&self, lock: &RepositoryLock, branch: &BranchName) -> Result<()> {
+        let command = self.command().holding(lock);
+        command.args(["switch", "--quiet", "--no-track", "-c", branch.as_str()]).run().await.map(drop)
+    }
+
+    /// Puts HEAD on a branch that stands at HEAD's commit.
+    pub async fn continue_branch(&self, lock: &RepositoryLock, branch: &BranchName) -> Result<()> {
+        let command = self.command().holding(lock);
+        let arguments = ["switch", "--quiet", "--no-recurse-submodules", "--no-guess", branch.as_str()];
+        command.args(arguments).run().await.map(drop)
+    }
+
+    /// Takes HEAD off its branch, at a commit; neither index nor files are touched, nor looked at.
+    pub async fn detach_head(&self, lock: &RepositoryLock, commit: &CommitId) -> Result<()> {
+        let command = self.command().holding(lock);
+        command.args(["update-ref", "--no-deref", "HEAD", commit.as_str()]).run().await.map(drop)
+    }
+}
