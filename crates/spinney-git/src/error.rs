@@ -67,6 +67,8 @@ pub enum Error {
     WorktreeMissing { path: PathBuf },
     #[error("the worktree `{}` is damaged: {reason}", .path.display())]
     DamagedWorktree { path: PathBuf, reason: String },
+    #[error("the index `{}` can't be used", .path.display())]
+    InvalidIndex { path: PathBuf, source: crate::InvalidIndex },
     #[error("`{}` is not a worktree of this repository", .path.display())]
     ForeignWorktree { path: PathBuf },
     #[error("`{}` is the main checkout", .path.display())]
