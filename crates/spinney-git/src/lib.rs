@@ -7,6 +7,7 @@
 mod add;
 mod checkout;
 mod classify;
+mod clean;
 mod clone;
 mod command;
 mod contents;
@@ -50,6 +51,7 @@ mod worktree;
 mod worktree_list;
 
 pub use add::{AddWorktree, Start};
+pub use clean::Proof;
 pub use command::{Command, Output};
 pub use credential::{Credential, Secret};
 pub use error::Error;

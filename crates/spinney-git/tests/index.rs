@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
-use common::Sandbox;
+use common::{Sandbox, let_settle, set_modified};
 use spinney_git::{FileStat, Index, IndexMode, ObjectFormat};
 
 /// A repository with one file of each kind, in few and deep directories.
@@ -121,11 +121,8 @@ fn copy_wrongly(root: &Path, copy: &Path, index: &Index) -> Vec<FileStat> {
             fs::copy(&from, &to).unwrap();
             fs::write(&to, fs::read(&from).unwrap().to_ascii_uppercase()).unwrap();
         }
-        let modified = fs::symlink_metadata(&from).unwrap();
-        let (seconds, nanoseconds) = (modified.mtime(), modified.mtime_nsec());
-        let time = rustix::fs::Timespec { tv_sec: seconds, tv_nsec: nanoseconds as _ };
-        let times = rustix::fs::Timestamps { last_access: time, last_modification: time };
-        rustix::fs::utimensat(rustix::fs::CWD, &to, &times, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).unwrap();
+        let original = fs::symlink_metadata(&from).unwrap();
+        set_modified(&to, original.mtime(), original.mtime_nsec());
         FileStat::of(&fs::symlink_metadata(&to).unwrap()).unwrap()
     };
     index.entries().iter().map(copy_one).collect()
@@ -139,24 +136,11 @@ async fn git_reads_no_file_of_a_copy_whose_index_was_patched() {
         let copy = sandbox.path(&format!("copy {name}"));
         let path = root.join(".git/index");
         for file in listed(&sandbox, &root).keys() {
-            let time = rustix::fs::Timespec { tv_sec: 1_700_000_000, tv_nsec: 123_456_789 };
-            let times = rustix::fs::Timestamps { last_access: time, last_modification: time };
-            rustix::fs::utimensat(rustix::fs::CWD, root.join(file), &times, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)
-                .unwrap();
+            set_modified(&root.join(file), 1_700_000_000, 123_456_789);
         }
         // What must not get into the copy's index.
         sandbox.run(&root, &["update-index", "--refresh", "--force-untracked-cache"]);
-        common::until("the clock has gone on", || {
-            fs::write(root.join("later"), "").unwrap();
-            let later = fs::metadata(root.join("later")).unwrap();
-            (later.mtime(), later.mtime_nsec())
-                > (fs::metadata(&path).unwrap().ctime(), fs::metadata(&path).unwrap().ctime_nsec())
-        })
-        .await;
-        let time = fs::metadata(root.join("later")).unwrap().modified().unwrap();
-        fs::remove_file(root.join("later")).unwrap();
-        fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
-
+        let_settle(&path).await;
         sandbox.run(&root, &["worktree", "add", "-q", "--no-checkout", "-b", "copy", copy.to_str().unwrap()]);
         let index = Index::load(&path, format).unwrap();
         assert!(fs::read(&path).unwrap().windows(4).any(|bytes| bytes == b"UNTR"));

@@ -3,10 +3,15 @@
 use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use super::{FileStat, ObjectId};
+
+// The kinds of files in a mode.
+const KIND: u32 = 0o170_000;
+const REGULAR: u32 = 0o100_000;
+const LINK: u32 = 0o120_000;
 
 /// What git wants at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -62,18 +67,19 @@ impl IndexEntry {
     /// Whether a file, by its `lstat`, looks exactly as it did when git wrote this entry.
     #[must_use]
     pub fn matches(&self, metadata: &Metadata) -> bool {
-        let kind = match self.mode {
-            IndexMode::File => metadata.is_file() && metadata.permissions().mode() & 0o100 == 0,
-            IndexMode::Executable => metadata.is_file() && metadata.permissions().mode() & 0o100 != 0,
-            IndexMode::Link => metadata.is_symlink(),
-            IndexMode::Submodule => false,
-        };
-        kind && FileStat::of(metadata).is_some_and(|stat| self.has_stat(&stat))
+        FileStat::of(metadata).is_some_and(|stat| self.looks_like(metadata.mode(), &stat))
     }
 
-    pub(crate) fn has_stat(&self, stat: &FileStat) -> bool {
+    pub(crate) fn looks_like(&self, mode: u32, stat: &FileStat) -> bool {
+        let (kind, executable) = (mode & KIND, mode & 0o100 != 0);
+        let as_wanted = match self.mode {
+            IndexMode::File => kind == REGULAR && !executable,
+            IndexMode::Executable => kind == REGULAR && executable,
+            IndexMode::Link => kind == LINK,
+            IndexMode::Submodule => false,
+        };
         // Git writes the size 0 to say that it does not know.
         let unknown = self.stat.size == 0 && self.id != self.id.format().empty_blob();
-        !unknown && self.stat.is_same_file(stat)
+        as_wanted && !unknown && self.stat.is_same_file(stat)
     }
 }

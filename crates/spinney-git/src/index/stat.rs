@@ -16,13 +16,8 @@ pub struct FileTime {
 }
 
 impl FileTime {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "git keeps the low bits, and only they are compared"
-    )]
     pub(crate) fn new(seconds: i64, nanoseconds: i64) -> Self {
-        Self { seconds: seconds as u32, nanoseconds: nanoseconds as u32 }
+        Self { seconds: low_bits(seconds.cast_unsigned()), nanoseconds: low_bits(nanoseconds.cast_unsigned()) }
     }
 
     /// Whether a change after `later` was noted could not have left this time as it is.
@@ -50,17 +45,31 @@ pub struct FileStat {
 
 impl FileStat {
     /// What git would write down of a file, by its `lstat`. None of one that is larger than git's numbers.
-    #[expect(clippy::cast_possible_truncation, reason = "git keeps the low bits, and only they are compared")]
     #[must_use]
     pub fn of(metadata: &Metadata) -> Option<Self> {
         Some(Self {
             changed: FileTime::new(metadata.ctime(), metadata.ctime_nsec()),
             modified: FileTime::new(metadata.mtime(), metadata.mtime_nsec()),
-            device: metadata.dev() as u32,
-            inode: metadata.ino() as u32,
+            device: low_bits(metadata.dev()),
+            inode: low_bits(metadata.ino()),
             user: metadata.uid(),
             group: metadata.gid(),
             size: metadata.size().try_into().ok()?,
+        })
+    }
+
+    /// The same, by what `fstatat` tells.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn of_stat(stat: &rustix::fs::Stat) -> Option<Self> {
+        let time = |seconds: i64, nanoseconds: u64| FileTime::new(seconds, nanoseconds.cast_signed());
+        Some(Self {
+            changed: time(stat.st_ctime, stat.st_ctime_nsec),
+            modified: time(stat.st_mtime, stat.st_mtime_nsec),
+            device: low_bits(stat.st_dev),
+            inode: low_bits(stat.st_ino),
+            user: stat.st_uid,
+            group: stat.st_gid,
+            size: stat.st_size.try_into().ok()?,
         })
     }
 
@@ -102,6 +111,11 @@ impl FileStat {
             bytes[at..at + 4].copy_from_slice(&number.to_be_bytes());
         }
     }
+}
+
+/// Git keeps no more of a number, and no more is compared.
+fn low_bits(number: u64) -> u32 {
+    (number & u64::from(u32::MAX)) as u32
 }
 
 #[cfg(test)]

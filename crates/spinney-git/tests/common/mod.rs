@@ -168,3 +168,25 @@ pub async fn until(what: &str, mut condition: impl FnMut() -> bool) {
 pub fn branch(name: &str) -> BranchName {
     name.parse().unwrap()
 }
+
+/// Sets a file's or link's own time.
+pub fn set_modified(path: &Path, seconds: i64, nanoseconds: i64) {
+    let time = rustix::fs::Timespec { tv_sec: seconds, tv_nsec: nanoseconds };
+    let times = rustix::fs::Timestamps { last_access: time, last_modification: time };
+    rustix::fs::utimensat(rustix::fs::CWD, path, &times, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).unwrap();
+}
+
+/// Makes an index younger than anything that was written before, as it is a moment later.
+pub async fn let_settle(index: &Path) {
+    let before = std::time::SystemTime::now();
+    let clock = index.with_extension("clock");
+    // The file system's clock goes in steps.
+    until("the clock has gone on", || {
+        std::fs::write(&clock, "x").unwrap();
+        std::fs::metadata(&clock).unwrap().modified().unwrap() > before
+    })
+    .await;
+    let now = std::fs::metadata(&clock).unwrap().modified().unwrap();
+    std::fs::remove_file(&clock).unwrap();
+    std::fs::File::options().write(true).open(index).unwrap().set_modified(now).unwrap();
+}
