@@ -50,14 +50,14 @@ impl Worktree {
 mod files {
     use std::ffi::OsStr;
     use std::mem::MaybeUninit;
-    use std::os::fd::{AsFd, OwnedFd};
+    use std::os::fd::OwnedFd;
     use std::os::unix::ffi::OsStrExt;
     use std::path::Path;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use rustix::fs::{AtFlags, Mode, OFlags, RawDir, ResolveFlags};
 
-    use crate::index::{FileStat, Index, IndexEntry};
+    use crate::index::{Index, IndexDirectory, IndexEntry};
 
     /// File systems of this machine, whose times come from its own clock: ext2 to ext4, XFS, btrfs, tmpfs, F2FS,
     /// overlayfs, ZFS, bcachefs.
@@ -74,103 +74,51 @@ mod files {
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let Ok(root) = rustix::fs::open(root, flags, Mode::empty()) else { return false };
-        let directories = directories(index.entries());
+        let directories = index.directories();
         let differs = AtomicBool::new(false);
-        let look = |directories: &[Directory<'_>]| {
+        let look = |directories: &[IndexDirectory<'_>]| {
             for directory in directories {
-                if differs.load(Ordering::Relaxed) || !directory.is_exact(&root) {
+                if differs.load(Ordering::Relaxed) {
+                    return;
+                }
+                if !is_exact(&root, directory) {
                     differs.store(true, Ordering::Relaxed);
-                    return false;
                 }
             }
-            true
         };
         if index.entries().len() < WORTH_A_THREAD {
-            return look(&directories);
+            look(&directories);
+            return !differs.into_inner();
         }
-        let half = half(&directories);
-        std::thread::scope(|scope| {
-            let other = scope.spawn(|| look(&directories[half..]));
-            let ours = look(&directories[..half]);
-            other.join().unwrap_or(false) && ours
-        })
+        let (first, second) = IndexDirectory::halves(&directories);
+        let ended = std::thread::scope(|scope| {
+            let other = scope.spawn(|| look(second));
+            look(first);
+            other.join().is_ok()
+        });
+        ended && !differs.into_inner()
     }
 
     fn is_local(path: &Path) -> bool {
         rustix::fs::statfs(path).is_ok_and(|stat| LOCAL.iter().any(|magic| magic.cast_signed() == stat.f_type as i32))
     }
 
-    /// A directory that the index needs.
-    #[derive(Debug)]
-    struct Directory<'a> {
-        /// Without a slash at its end; empty is the root.
-        path: &'a [u8],
-        files: Vec<&'a IndexEntry>,
-        directories: usize,
+    /// Whether each file looks as its entry says, and the directory has no more names than the index. Of the names in
+    /// it each is looked at, directories when their own turn comes: so as many names are the same names.
+    fn is_exact(root: &OwnedFd, directory: &IndexDirectory<'_>) -> bool {
+        let is_root = directory.path.is_empty();
+        let path = if is_root { b"." } else { directory.path };
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
+        let opened = rustix::fs::openat2(root, OsStr::from_bytes(path), flags, Mode::empty(), resolve);
+        let Ok(opened) = opened else { return false };
+        count_names(&opened, is_root) == Some(directory.files.len() + directory.directories)
+            && directory.files.iter().all(|entry| is_unchanged(&opened, entry))
     }
 
-    /// Groups entries, which are in the order of their paths, by their directories.
-    fn directories(entries: &[IndexEntry]) -> Vec<Directory<'_>> {
-        let new = |path| Directory { path, files: Vec::new(), directories: 0 };
-        let mut found = vec![new(&b""[..])];
-        // The directories on the way to the last entry; what is below a directory comes in one piece.
-        let mut way = vec![0];
-        for entry in entries {
-            let inside = |directory: &Directory<'_>| {
-                let rest = entry.path.strip_prefix(directory.path);
-                directory.path.is_empty() || rest.is_some_and(|rest| rest.starts_with(b"/"))
-            };
-            while !inside(&found[*way.last().unwrap_or(&0)]) {
-                way.pop();
-            }
-            let start = match found[*way.last().unwrap_or(&0)].path.len() {
-                0 => 0,
-                length => length + 1,
-            };
-            for (at, _) in entry.path.iter().enumerate().skip(start).filter(|(_, byte)| **byte == b'/') {
-                found[*way.last().unwrap_or(&0)].directories += 1;
-                way.push(found.len());
-                found.push(new(&entry.path[..at]));
-            }
-            found[*way.last().unwrap_or(&0)].files.push(entry);
-        }
-        found
-    }
-
-    /// Where to part the directories so that both parts have about as many files.
-    fn half(directories: &[Directory<'_>]) -> usize {
-        let weight = |directory: &Directory<'_>| directory.files.len() + 1;
-        let total: usize = directories.iter().map(weight).sum();
-        let mut seen = 0;
-        directories
-            .iter()
-            .take_while(|directory| {
-                seen += weight(directory);
-                seen <= total / 2
-            })
-            .count()
-    }
-
-    impl Directory<'_> {
-        /// Whether each file looks as its entry says, and the directory has no more names than the index. Of the names
-        /// below it each is looked at, directories when their own turn comes: so as many names are the same names.
-        fn is_exact(&self, root: &OwnedFd) -> bool {
-            let is_root = self.path.is_empty();
-            let path = if is_root { b"." } else { self.path };
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
-            let opened = rustix::fs::openat2(root, OsStr::from_bytes(path), flags, Mode::empty(), resolve);
-            let Ok(directory) = opened else { return false };
-            count_names(&directory, is_root) == Some(self.files.len() + self.directories)
-                && self.files.iter().all(|entry| self.is_unchanged(&directory, entry))
-        }
-
-        fn is_unchanged(&self, directory: impl AsFd, entry: &IndexEntry) -> bool {
-            let start = if self.path.is_empty() { 0 } else { self.path.len() + 1 };
-            let name = OsStr::from_bytes(&entry.path[start..]);
-            rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)
-                .is_ok_and(|stat| FileStat::of_stat(&stat).is_some_and(|found| entry.looks_like(stat.st_mode, &found)))
-        }
+    fn is_unchanged(directory: &OwnedFd, entry: &IndexEntry) -> bool {
+        let found = rustix::fs::statat(directory, entry.name(), AtFlags::SYMLINK_NOFOLLOW);
+        found.is_ok_and(|found| entry.matches_stat(&found))
     }
 
     /// How many names a directory has, without those of itself, its parent and, at the root, `.git`.

@@ -60,7 +60,9 @@ pub use git::{Git, GitOptions, GitVersion};
 pub use head::Head;
 pub use hidden::{copy_with_time, is_abandoned_scratch};
 pub use history::Unpushed;
-pub use index::{FileStat, FileTime, Index, IndexEntry, IndexMode, InvalidIndex, ObjectFormat, ObjectId};
+pub use index::{
+    FileStat, FileTime, Index, IndexDirectory, IndexEntry, IndexMode, InvalidIndex, ObjectFormat, ObjectId,
+};
 pub use lock::{Holder, RepositoryLock};
 pub use redact::{redact_url, without_credentials};
 pub use remote::Remote;

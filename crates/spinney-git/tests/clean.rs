@@ -258,6 +258,12 @@ async fn an_entry_as_young_as_the_index_is_no_proof() {
     let file = fs::metadata(tree.path("a.txt")).unwrap();
     set_modified(&tree.index(), file.ctime(), file.ctime_nsec());
     tree.assert_unproved("its time may have been set back in that very moment");
+    tree.settle().await;
+    assert!(tree.proved().is_some());
+    set_modified(&tree.path("a.txt"), 4_000_000_000, 123_456_789);
+    tree.git(&["update-index", "--refresh"]);
+    tree.settle().await;
+    tree.assert_unproved("its time is yet to come");
 }
 
 #[tokio::test]
@@ -326,6 +332,14 @@ async fn a_replaced_git_file_is_no_proof() {
     let other = tree.sandbox.add(tree.worktree.repository(), "y").await;
     fs::write(&pointer, format!("gitdir: {}\n", other.admin_dir().display())).unwrap();
     tree.assert_unproved("it leads to another worktree");
+    let copy = tree.worktree.admin_dir().with_extension("copy");
+    fs::create_dir(&copy).unwrap();
+    for name in ["HEAD", "commondir", "gitdir", "index"] {
+        fs::copy(tree.worktree.admin_dir().join(name), copy.join(name)).unwrap();
+    }
+    fs::write(&pointer, format!("gitdir: {}\n", copy.display())).unwrap();
+    assert_eq!(Worktree::open(tree.worktree.repository(), tree.worktree.path()).unwrap().admin_dir(), copy);
+    tree.assert_unproved("it leads to another git directory, which says that the tree is its own");
     fs::write(&pointer, text).unwrap();
     assert!(tree.proved().is_some());
 }

@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
 use common::{Sandbox, let_settle, set_modified};
-use spinney_git::{FileStat, Index, IndexMode, ObjectFormat};
+use spinney_git::{FileStat, Index, IndexDirectory, IndexMode, ObjectFormat};
 
 /// A repository with one file of each kind, in few and deep directories.
 fn init(sandbox: &Sandbox, format: &str) -> PathBuf {
@@ -144,7 +144,8 @@ async fn git_reads_no_file_of_a_copy_whose_index_was_patched() {
         sandbox.run(&root, &["worktree", "add", "-q", "--no-checkout", "-b", "copy", copy.to_str().unwrap()]);
         let index = Index::load(&path, format).unwrap();
         assert!(fs::read(&path).unwrap().windows(4).any(|bytes| bytes == b"UNTR"));
-        let patched = index.patch_stat(&copy_wrongly(&root, &copy, &index)).unwrap();
+        let stats = copy_wrongly(&root, &copy, &index);
+        let patched = index.patch_stat(&stats).unwrap();
         assert!(!patched.windows(4).any(|bytes| bytes == b"UNTR"));
         let admin = PathBuf::from(sandbox.run(&copy, &["rev-parse", "--absolute-git-dir"]));
         fs::write(admin.join("index"), &patched).unwrap();
@@ -154,9 +155,35 @@ async fn git_reads_no_file_of_a_copy_whose_index_was_patched() {
 
         // The same bytes with entries that are not settled: git looks for itself.
         let unknown = Index::parse(fs::read(&path).unwrap(), format).unwrap();
-        let stats: Vec<_> = index.entries().iter().map(|entry| entry.stat).collect();
         fs::write(admin.join("index"), unknown.patch_stat(&stats).unwrap()).unwrap();
         assert_eq!(sandbox.run(&copy, &["status", "--porcelain"]).lines().count(), 7, "all but the empty one");
         assert!(index.patch_stat(&stats[1..]).is_err());
     }
+}
+
+#[tokio::test]
+async fn directories_come_after_those_they_are_in() {
+    let sandbox = Sandbox::new().await;
+    let root = init(&sandbox, "sha1");
+    for name in ["src-x/a", "src.y/b", "src/deep.z", "src/deep/er/y/q"] {
+        sandbox.commit(&root, name, name);
+    }
+    let index = Index::load(&root.join(".git/index"), ObjectFormat::Sha1).unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let directories = index.directories();
+    let found: Vec<_> =
+        directories.iter().map(|found| (text(found.path), found.files.len(), found.directories)).collect();
+    let expected = [
+        ("", 5, 4),
+        ("src-x", 1, 0),
+        ("src.y", 1, 0),
+        ("src", 2, 1),
+        ("src/deep", 0, 1),
+        ("src/deep/er", 1, 1),
+        ("src/deep/er/y", 1, 0),
+        ("ünd", 1, 0),
+    ];
+    assert_eq!(found, expected.map(|(path, files, directories)| (path.to_owned(), files, directories)));
+    let (first, second) = IndexDirectory::halves(&directories);
+    assert_eq!((first.len(), second.len()), (3, 5));
 }

@@ -57,6 +57,13 @@ impl IndexEntry {
         Path::new(OsStr::from_bytes(&self.path))
     }
 
+    /// The last part of its path.
+    #[must_use]
+    pub fn name(&self) -> &OsStr {
+        let start = self.path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+        OsStr::from_bytes(&self.path[start..])
+    }
+
     /// Whether it stands for exactly one content, which a file in the tree is to have.
     #[must_use]
     pub fn is_plain(&self) -> bool {
@@ -70,7 +77,14 @@ impl IndexEntry {
         FileStat::of(metadata).is_some_and(|stat| self.looks_like(metadata.mode(), &stat))
     }
 
-    pub(crate) fn looks_like(&self, mode: u32, stat: &FileStat) -> bool {
+    /// The same, by what `fstat` or `fstatat` tell.
+    #[cfg(target_os = "linux")]
+    #[must_use]
+    pub fn matches_stat(&self, found: &rustix::fs::Stat) -> bool {
+        FileStat::of_stat(found).is_some_and(|stat| self.looks_like(found.st_mode, &stat))
+    }
+
+    fn looks_like(&self, mode: u32, stat: &FileStat) -> bool {
         let (kind, executable) = (mode & KIND, mode & 0o100 != 0);
         let as_wanted = match self.mode {
             IndexMode::File => kind == REGULAR && !executable,

@@ -3,6 +3,7 @@
 //! An agent can write an index. So nothing in it is believed for its size or order, a path that could lead out of the
 //! tree is refused, and so is whatever this code does not fully understand: the caller asks git then.
 
+mod directories;
 mod entry;
 mod object;
 mod parse;
@@ -14,6 +15,7 @@ use std::ops::Range;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
+pub use directories::IndexDirectory;
 pub use entry::{IndexEntry, IndexMode};
 pub use object::{ObjectFormat, ObjectId};
 pub use stat::{FileStat, FileTime};

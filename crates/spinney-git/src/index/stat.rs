@@ -58,9 +58,10 @@ impl FileStat {
         })
     }
 
-    /// The same, by what `fstatat` tells.
+    /// The same, by what `fstat` or `fstatat` tell.
     #[cfg(target_os = "linux")]
-    pub(crate) fn of_stat(stat: &rustix::fs::Stat) -> Option<Self> {
+    #[must_use]
+    pub fn of_stat(stat: &rustix::fs::Stat) -> Option<Self> {
         let time = |seconds: i64, nanoseconds: u64| FileTime::new(seconds, nanoseconds.cast_signed());
         Some(Self {
             changed: time(stat.st_ctime, stat.st_ctime_nsec),
