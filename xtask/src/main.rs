@@ -7,6 +7,7 @@ mod chore;
 mod ci;
 mod crash;
 mod gits;
+mod packages;
 mod postgres;
 mod test;
 

@@ -6,14 +6,16 @@
 
 use std::env;
 use std::fs;
-use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
+
+use crate::packages::{self, is_root, quiet};
 
 /// Debian keeps each version's programs in a directory of its own, off `PATH`.
 const DEBIAN_DIRECTORY: &str = "/usr/lib/postgresql";
@@ -53,7 +55,8 @@ impl Programs {
         if let Some(found) = Self::find() {
             return Ok(found);
         }
-        install()?;
+        // With it come the shells whose completion is tested where they are.
+        packages::install("PostgreSQL", &["postgresql", "zsh", "fish"])?;
         Self::find().context("PostgreSQL is installed, but its programs are not to be found")
     }
 
@@ -76,31 +79,6 @@ impl Programs {
 
 fn is_complete(directory: &Path) -> bool {
     NEEDED.iter().all(|name| directory.join(name).is_file())
-}
-
-fn install() -> Result<()> {
-    let missing = "PostgreSQL is missing: install it, for example `apt-get install postgresql`";
-    let apt = env::split_paths(&env::var_os("PATH").unwrap_or_default()).any(|path| path.join("apt-get").is_file());
-    ensure!(apt, "{missing}");
-    let sudo: &[&str] = if is_root()? {
-        &["env"]
-    } else if quiet(Command::new("sudo").args(["-n", "true"])) {
-        &["sudo", "-n", "env"]
-    } else {
-        bail!("{missing} (neither root nor `sudo` without a password)");
-    };
-    println!("== installing PostgreSQL");
-    let start = Instant::now();
-    // With it come the shells whose completion is tested where they are.
-    let install = ["install", "--yes", "--no-install-recommends", "postgresql", "zsh", "fish"];
-    for arguments in [&["update"][..], &install] {
-        let mut command = Command::new(sudo[0]);
-        command.args(&sudo[1..]).args(["DEBIAN_FRONTEND=noninteractive", "apt-get", "--quiet"]).args(arguments);
-        let status = command.stdin(Stdio::null()).status().context("can't start apt-get")?;
-        ensure!(status.success(), "`apt-get {}` failed", arguments.join(" "));
-    }
-    println!("== installing PostgreSQL: done in {:.1} s\n", start.elapsed().as_secs_f64());
-    Ok(())
 }
 
 /// A running server. Dropped, it is stopped and its directory removed.
@@ -167,18 +145,6 @@ impl Drop for Cluster {
     }
 }
 
-/// Whether a command succeeds; what it prints is of no interest.
-fn quiet(command: &mut Command) -> bool {
-    let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    status.is_ok_and(|status| status.success())
-}
-
-fn is_root() -> Result<bool> {
-    // A directory that we just made is ours.
-    let probe = tempfile::tempdir_in(TEMPORARY).context("no temporary directory")?;
-    Ok(probe.path().metadata().context("no temporary directory")?.uid() == 0)
-}
-
 /// User and group id of the one who runs the server when we are root.
 fn server_user() -> Result<(u32, u32)> {
     let id = |flag: &str| -> Result<u32> {
@@ -191,7 +157,7 @@ fn server_user() -> Result<(u32, u32)> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
     use super::*;
 

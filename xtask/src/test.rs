@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 
 use crate::chore;
 use crate::gits;
+use crate::packages;
 use crate::postgres::{Cluster, Programs};
 
 /// The crates whose tests depend on what git does.
@@ -21,6 +22,7 @@ pub fn run(arguments: &[&str]) -> Result<ExitCode> {
     let (first, others) =
         gits.split_first().context("git is missing: install it, for example `apt-get install git`")?;
     let programs = Programs::find_or_install()?;
+    packages::provide_file_systems();
     let cluster = Cluster::start(&programs)?;
     let suite = Suite { path, programs: &programs, url: cluster.url(), arguments };
 
