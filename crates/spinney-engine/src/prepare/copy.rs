@@ -121,7 +121,7 @@ fn passes_link(root: &Path, file: &Path) -> bool {
 }
 
 /// Whether a link at `file` (relative to the tree) would point outside.
-fn leaves_tree(file: &Path, target: &Path) -> bool {
+pub(crate) fn leaves_tree(file: &Path, target: &Path) -> bool {
     let mut place: Vec<Component<'_>> = file.parent().map(|parent| parent.components().collect()).unwrap_or_default();
     for component in target.components() {
         match component {

@@ -5,6 +5,8 @@ pub(crate) mod environment;
 pub(crate) mod ports;
 pub(crate) mod setup;
 
+pub(crate) use copy::leaves_tree;
+
 use spinney_core::config::Lfs;
 use spinney_core::{OperationId, Workspace};
 use spinney_git::Worktree;
