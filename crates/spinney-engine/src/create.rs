@@ -12,11 +12,11 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use spinney_core::config::{Lfs, Placeholder};
+use spinney_core::config::Placeholder;
 use spinney_core::workspace::Metadata;
 use spinney_core::{
-    BranchName, CommitId, Method, Operation, OperationKind, OperationStatus, Timestamp, Work, WorkKind, Workspace,
-    WorkspaceId, WorkspaceStatus,
+    BranchName, CommitId, Method, Operation, OperationKind, OperationStatus, Populate, Timestamp, Work, WorkKind,
+    Workspace, WorkspaceId, WorkspaceStatus,
 };
 use spinney_git::Start;
 use spinney_store::Connection;
@@ -182,10 +182,14 @@ impl Engine {
         data: &CreateData,
         observer: Observer<'_>,
     ) -> Result<Workspace> {
-        let Err(first) = self.take_steps(context, &mut running, &workspace, data, observer).await else {
-            let workspace = self.activate(&running.operation, workspace, observer).await?;
-            running.lock.discard();
-            return Ok(workspace);
+        let first = match self.take_steps(context, &mut running, &workspace, data, observer).await {
+            Ok(populate) => {
+                let workspace = Workspace { populate, ..workspace };
+                let workspace = self.activate(&running.operation, workspace, observer).await?;
+                running.lock.discard();
+                return Ok(workspace);
+            }
+            Err(first) => first,
         };
         let undone = self.undo(context, &running.operation, &workspace, data, &first.in_full()).await;
         let what = match undone {
@@ -211,7 +215,7 @@ impl Engine {
         workspace: &Workspace,
         data: &CreateData,
         observer: Observer<'_>,
-    ) -> Result<()> {
+    ) -> Result<Populate> {
         fail::point("create.recorded")?;
         if data.again {
             worktree::retire_admin_dir(context, workspace).await?;
@@ -227,12 +231,15 @@ impl Engine {
         fail::point("create.added")?;
         self.record_step(running, FILLING, data).await?;
         observer(Notice::Phase(Phase::CheckingOut));
-        worktree::populate(&tree, context.config().workspace.lfs == Lfs::Pull).await?;
+        let filled = self.fill_files(context, &tree, &data.commit, &running.operation.id, observer).await?;
         fail::point("create.filled")?;
+        let template = filled.template.as_ref().map(|template| template.path.as_path());
+        self.bring_artifacts(context, &workspace.path, template, observer).await?;
         self.prepare(context, workspace, &tree, &running.operation.id, observer).await?;
         fail::point("create.prepared")?;
         Marker::of(workspace).write(tree.admin_dir())?;
-        self.record_step(running, READY, data).await
+        self.record_step(running, READY, data).await?;
+        Ok(filled.populate)
     }
 
     /// Makes the outcome visible: the row is `active`, the operation closed.
@@ -385,7 +392,7 @@ impl Engine {
     }
 
     /// Refuses to mark a new tree root where other workspaces should lie: their disk may not be mounted.
-    async fn check_tree_root(&self, context: &Context, path: &Path) -> Result<()> {
+    pub(crate) async fn check_tree_root(&self, context: &Context, path: &Path) -> Result<()> {
         let root = tree_root(path);
         let is_marked = || root.join(MARKER).exists();
         if is_marked() || context.is_in_checkout(root) {

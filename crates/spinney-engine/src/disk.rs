@@ -5,6 +5,8 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use crate::populate::{Btrfs, is_subvolume};
+
 /// Free bytes for an ordinary user on the file system of the nearest directory that exists.
 pub(crate) fn free_bytes(path: &Path) -> io::Result<u64> {
     let existing = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(Path::new("/"));
@@ -62,6 +64,9 @@ pub(crate) fn delete_moved_aside(directory: &Path) -> io::Result<()> {
     }
     if let Some(mount) = mounts_inside(directory)?.first() {
         return Err(io::Error::other(format!("`{}` is mounted inside", mount.display())));
+    }
+    if is_subvolume(directory) && Btrfs::find("".as_ref()).is_some_and(|btrfs| btrfs.delete_whole(directory)) {
+        return Ok(());
     }
     #[expect(clippy::disallowed_methods, reason = "the directory was moved out of use first; links are not followed")]
     match fs::remove_dir_all(directory) {

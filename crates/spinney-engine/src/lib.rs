@@ -23,7 +23,6 @@ mod lookup;
 pub mod notice;
 mod plan;
 mod pool;
-#[cfg_attr(not(test), expect(dead_code, reason = "creation does not use it yet"))]
 mod populate;
 mod prepare;
 mod processes;

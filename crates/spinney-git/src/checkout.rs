@@ -21,6 +21,14 @@ impl Worktree {
         command.args(["checkout-index", "--all", "--force", "--index", "--quiet"]).run().await.map(drop)
     }
 
+    /// Writes the index again in the plain format that can be copied for other trees: one file, version 2, without what
+    /// only helps to look at this very tree.
+    pub async fn write_plain_index(&self) -> Result<()> {
+        let command = self.command().config("core.splitIndex", "false").config("core.untrackedCache", "false");
+        let plain = ["update-index", "--index-version", "2", "--no-split-index", "--no-untracked-cache"];
+        command.args(plain).arg("--force-write-index").run().await.map(drop)
+    }
+
     /// Writes the index as HEAD has it; the files stay as they are.
     pub async fn read_head_into_index(&self) -> Result<()> {
         self.command().args(["read-tree", "HEAD"]).run().await.map(drop)

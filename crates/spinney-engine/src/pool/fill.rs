@@ -73,6 +73,11 @@ impl Engine {
         observer: Observer<'_>,
     ) -> Result<()> {
         let size = usize::try_from(context.config().pool.size).unwrap_or(usize::MAX);
+        match self.ensure_template(context, base, &mut filled.retired, observer).await {
+            // Without it files are checked out.
+            Err(Error::LowDisk { .. }) => {}
+            ensured => ensured?,
+        }
         for member in self.members(context, base, MemberState::Failed).await? {
             if size > 0 && patience == Patience::Background && is_current(context, &member, &base.tip) {
                 filled.stopped = failure_of(&member);
@@ -108,7 +113,7 @@ impl Engine {
                 filled.stopped = Some(error.in_full());
                 return Ok(());
             }
-            let made = self.make_member(context, base, observer).await?;
+            let made = self.make_member(context, base, false, observer).await?;
             if let Some(error) = failure_of(&made) {
                 filled.stopped = Some(error);
                 return Ok(());
@@ -152,7 +157,7 @@ impl Engine {
     }
 
     /// Whether a member can't be brought up to date, since somebody put something into it.
-    async fn is_stuck(&self, context: &Context, member: &Workspace) -> Result<bool> {
+    pub(super) async fn is_stuck(&self, context: &Context, member: &Workspace) -> Result<bool> {
         match worktree::open(context, &member.path) {
             Tree::Whole(tree) => self.is_touched(context, member, &tree).await,
             _ => Ok(true),
@@ -161,7 +166,7 @@ impl Engine {
 }
 
 /// Whether a member was prepared, or failed to be, under the base and settings that hold now.
-fn is_current(context: &Context, member: &Workspace, base: &CommitId) -> bool {
+pub(super) fn is_current(context: &Context, member: &Workspace, base: &CommitId) -> bool {
     let settings = member.metadata.warm.as_ref().map(|warm| warm.settings.as_str());
     member.base_commit == *base && settings == Some(&settings_hash(context.config()))
 }

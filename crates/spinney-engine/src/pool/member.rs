@@ -14,7 +14,8 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 use spinney_core::config::Lfs;
 use spinney_core::{
-    CommitId, Operation, OperationKind, OperationStatus, Timestamp, Warm, Workspace, WorkspaceId, WorkspaceStatus,
+    CommitId, Operation, OperationKind, OperationStatus, Populate, Timestamp, Warm, Workspace, WorkspaceId,
+    WorkspaceStatus,
 };
 use spinney_git::{Start, Worktree};
 
@@ -48,9 +49,10 @@ impl Engine {
         &self,
         context: &Context,
         base: &Base,
+        template: bool,
         observer: Observer<'_>,
     ) -> Result<Workspace> {
-        let workspace = self.new_member(context, base)?;
+        let mut workspace = self.new_member(context, base, template)?;
         self.check_place(context, &workspace.path).await?;
         let data = WarmData { commit: base.tip.clone() };
         let lock = self.begin_operation()?;
@@ -64,7 +66,10 @@ impl Engine {
         db.commit().await?;
         let running = Running { lock, operation };
         match self.fill_tree(context, &running, &workspace, base, observer).await {
-            Ok(tree) => self.prepare_member(context, running, workspace, &tree, observer).await,
+            Ok((tree, populate)) => {
+                workspace.populate = populate;
+                self.prepare_member(context, running, workspace, &tree, observer).await
+            }
             Err(first) => {
                 self.undo_making(context, &running.operation, &workspace, &data).await?;
                 running.lock.discard();
@@ -80,15 +85,23 @@ impl Engine {
         workspace: &Workspace,
         base: &Base,
         observer: Observer<'_>,
-    ) -> Result<Worktree> {
+    ) -> Result<(Worktree, Populate)> {
         fail::point("warm.recorded")?;
         let tree = worktree::make(context, workspace, Start::Detached(&base.tip)).await?;
         let tree = tree.tagged(SETUP_VARIABLE, running.operation.id.as_str());
         fail::point("warm.added")?;
         observer(Notice::Phase(Phase::CheckingOut));
-        worktree::populate(&tree, context.config().workspace.lfs == Lfs::Pull).await?;
+        if is_template(workspace) {
+            self.make_snapshotable(&tree)?;
+            worktree::populate(&tree, false).await?;
+            fail::point("warm.filled")?;
+            return Ok((tree, Populate::Checkout));
+        }
+        let filled = self.fill_files(context, &tree, &base.tip, &running.operation.id, observer).await?;
         fail::point("warm.filled")?;
-        Ok(tree)
+        let template = filled.template.as_ref().map(|template| template.path.as_path());
+        self.bring_artifacts(context, &workspace.path, template, observer).await?;
+        Ok((tree, filled.populate))
     }
 
     /// Brings a member to base and prepares it again. `None` when somebody claimed it first.
@@ -106,6 +119,7 @@ impl Engine {
         let moved = async {
             let tree = worktree::open_whole(context, &workspace.path)?;
             let tree = tree.tagged(SETUP_VARIABLE, running.operation.id.as_str());
+            self.seal(tree.path(), false);
             if tree.load_head().await?.commit() != Some(&base.tip) {
                 observer(Notice::Phase(Phase::CheckingOut));
                 tree.move_to(&base.tip, context.config().workspace.lfs == Lfs::Pull).await?;
@@ -122,7 +136,7 @@ impl Engine {
                 self.prepare_member(context, running, workspace, &tree, observer).await.map(Some)
             }
             Err(error) => {
-                let warm = self.warm(context, &Carried::new(), Some(error.in_full()));
+                let warm = self.warm(context, &workspace, &Carried::new(), Some(error.in_full()));
                 let settled = self.settle_member(&running.operation, workspace, warm).await?;
                 running.lock.discard();
                 Ok(Some(settled))
@@ -152,6 +166,14 @@ impl Engine {
             observer(notice);
         };
         let prepared = async {
+            if is_template(&workspace) {
+                tree.write_plain_index().await?;
+                self.drop_outdated_artifacts(context, &workspace.path)?;
+                self.bring_artifacts(context, &workspace.path, None, &listening).await?;
+                self.seal(&workspace.path, true);
+                fail::point("warm.prepared")?;
+                return Ok(Carried::new());
+            }
             let carried = copy::carry_over(context, &workspace.path, &before, &listening).await?;
             self.bring_parts(context, tree, &listening).await?;
             self.set_up(context, &workspace, &running.operation.id, &listening).await?;
@@ -160,12 +182,12 @@ impl Engine {
         };
         let prepared: Result<Carried> = prepared.await;
         let warm = match prepared {
-            Ok(carried) => self.warm(context, &carried, None),
+            Ok(carried) => self.warm(context, &workspace, &carried, None),
             Err(error) => {
                 let lines: Vec<String> =
                     last_lines.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect();
                 let output = if lines.is_empty() { String::new() } else { format!("\n{}", lines.join("\n")) };
-                self.warm(context, &before, Some(format!("{}{output}", error.in_full())))
+                self.warm(context, &workspace, &before, Some(format!("{}{output}", error.in_full())))
             }
         };
         let settled = self.settle_member(&running.operation, workspace, warm).await?;
@@ -211,7 +233,7 @@ impl Engine {
         Ok(Some(Running { lock, operation }))
     }
 
-    fn new_member(&self, context: &Context, base: &Base) -> Result<Workspace> {
+    fn new_member(&self, context: &Context, base: &Base, template: bool) -> Result<Workspace> {
         let id = WorkspaceId::generate();
         let (work, name, branch) = super::placeholder(&id)?;
         let path = self.expand_path(context, &id, name.as_str(), &branch);
@@ -228,18 +250,18 @@ impl Engine {
         };
         let mut member = as_member(self.new_row(context, marker, WorkspaceStatus::Warm))?;
         let settings = settings_hash(context.config());
-        member.metadata.warm = Some(Warm { settings, ..Warm::default() });
+        member.metadata.warm = Some(Warm { settings, template, ..Warm::default() });
         Ok(member)
     }
 
     /// What the row says of a member whose preparation has ended.
-    fn warm(&self, context: &Context, carried: &Carried, error: Option<String>) -> Warm {
+    fn warm(&self, context: &Context, member: &Workspace, carried: &Carried, error: Option<String>) -> Warm {
         Warm {
             settings: settings_hash(context.config()),
             ready: error.is_none(),
             settled_at_ms: Some(Timestamp::now().as_millisecond()),
             error,
-            template: false,
+            template: is_template(member),
             copied: carried.clone(),
         }
     }
@@ -313,6 +335,10 @@ impl Engine {
             }
         }
     }
+}
+
+fn is_template(member: &Workspace) -> bool {
+    member.metadata.warm.as_ref().is_some_and(|warm| warm.template)
 }
 
 /// The same member, not to be claimed.

@@ -13,10 +13,12 @@ mod lock;
 mod member;
 mod retire;
 mod survey;
+mod template;
 
 pub use fill::{Filled, Patience};
 pub use retire::Drained;
 pub use survey::{MemberState, PoolMember, PoolStatus};
+pub(crate) use template::TemplateLock;
 
 use spinney_core::config::Config;
 use spinney_core::names::content_hash;

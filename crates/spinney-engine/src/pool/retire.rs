@@ -34,8 +34,13 @@ impl Engine {
     /// Takes every member out of a repository's pool.
     pub async fn drain_pool(&self, context: &Context, observer: Observer<'_>) -> Result<Drained> {
         let _lock = self.lock_pool(&context.repository.id).await?;
+        let alone = self.try_own_template(&context.repository.id)?;
         let mut drained = Drained::default();
         for member in self.workspaces(Some(&context.repository.id), Among::Warm).await? {
+            if alone.is_none() && member.metadata.warm.as_ref().is_some_and(|warm| warm.template) {
+                drained.kept.push((member.name, "somebody copies from it now".to_owned()));
+                continue;
+            }
             self.retire_member(context, &member, &mut drained, observer).await?;
         }
         Ok(drained)
@@ -101,6 +106,7 @@ impl Engine {
         member: &Workspace,
         data: &WarmData,
     ) -> Result<()> {
+        self.seal(&member.path, false);
         let moved = worktree::discard(context, &self.home, &operation.id, member, &data.commit, None).await?;
         let Some(moved) = moved else { return self.keep_member(operation, member).await };
         fail::point("retire.moved")?;

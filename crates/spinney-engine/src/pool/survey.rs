@@ -89,11 +89,14 @@ impl Engine {
     pub async fn pool_wants_filling(&self, context: &Context) -> Result<bool> {
         let size = usize::try_from(context.config().pool.size).unwrap_or(usize::MAX);
         // Members that are left where there is no pool any more are claimed, or drained by a person.
+        let base = self.known_base(context, None).await.ok();
+        if self.template_wants_work(context, base.as_ref()).await? {
+            return Ok(self.try_lock_pool(&context.repository.id)?.is_some());
+        }
         if size == 0 {
             return Ok(false);
         }
         let members = self.workspaces(Some(&context.repository.id), Among::Warm).await?;
-        let base = self.known_base(context, None).await.ok();
         let states: Vec<_> = members.iter().map(|member| state(context, member, base.as_ref())).collect();
         let count = |state: MemberState| states.iter().filter(|found| **found == state).count();
         // One that failed is a person's to look at; as long as it is there, no second one is tried.

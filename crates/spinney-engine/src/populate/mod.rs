@@ -3,8 +3,10 @@
 //! Every way here may fail without harm: what it made is in a directory that nobody uses yet, and the caller moves that
 //! aside and checks the files out instead. Nothing here writes to what is copied from.
 
+mod artifacts;
 mod directory;
 mod error;
+mod fill;
 mod probe;
 mod reflink;
 mod snapshot;
@@ -12,11 +14,9 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 
-#[expect(unused_imports, reason = "creation does not use them yet")]
-pub(crate) use {
-    directory::{Carried, clone_directory},
-    error::CopyError,
-    probe::{Capabilities, Capability, probe},
-    reflink::{Cloned, clone_tree},
-    snapshot::{Btrfs, Shared, is_subvolume},
-};
+pub(crate) use directory::clone_directory;
+pub(crate) use error::CopyError;
+pub(crate) use fill::{may_share, point_to_admin_dir};
+pub(crate) use probe::{Capabilities, Capability};
+pub(crate) use reflink::clone_tree;
+pub(crate) use snapshot::{Btrfs, is_subvolume};

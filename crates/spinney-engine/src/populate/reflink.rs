@@ -35,7 +35,6 @@ const SAMPLE_BYTES: u64 = 1 << 20;
 pub(crate) struct Cloned {
     /// The bytes of its index, to be written when the files are to count as known.
     pub(crate) index: Vec<u8>,
-    pub(crate) files: usize,
 }
 
 /// Makes the template's tracked files in a directory that is empty but for its `.git`.
@@ -71,7 +70,7 @@ pub(crate) fn clone_tree(template: &Path, template_index: &Index, target: &Path)
     made.sort_unstable_by_key(|(entry, _)| entry.stat_offset);
     trees.compare_samples(template_index.entries())?;
     let stats: Vec<FileStat> = made.into_iter().map(|(_, stat)| stat).collect();
-    Ok(Cloned { index: template_index.patch_stat(&stats)?, files: stats.len() })
+    Ok(Cloned { index: template_index.patch_stat(&stats)? })
 }
 
 struct Trees<'a> {

@@ -18,7 +18,7 @@ use crate::disk;
 type Result<T> = std::result::Result<T, CopyError>;
 
 /// Where it may be besides `PATH`.
-const SYSTEM_PROGRAMS: [&str; 2] = ["/usr/sbin", "/sbin"];
+const SYSTEM_PROGRAMS: [&str; 5] = ["/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/bin", "/bin"];
 /// A snapshot takes milliseconds; a file system that is busy committing may take seconds.
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// More than it says in its longest answer here.
@@ -34,6 +34,7 @@ pub(crate) struct Btrfs {
 }
 
 /// How much of a tree's bytes is its own.
+#[cfg(test)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shared {
     pub(crate) total: u64,
@@ -75,16 +76,19 @@ impl Btrfs {
             let source = io::Error::other("it is no subvolume");
             return Err(CopyError::Files { path: path.to_owned(), doing: "deleted", source });
         }
-        if self.run(&["subvolume", "delete"], &[path]).is_ok() {
-            return Ok(());
-        }
         // A read-only one refuses to lose its files; where it is not, this changes nothing.
         let _ = self.set_read_only(path, false);
         let failed = |source| CopyError::Files { path: path.to_owned(), doing: "deleted", source };
         disk::delete_moved_aside(path).map_err(failed)
     }
 
+    /// Deletes a subvolume at once, where we may; what is inside of it goes with it.
+    pub(crate) fn delete_whole(&self, path: &Path) -> bool {
+        self.run(&["subvolume", "delete"], &[path]).is_ok()
+    }
+
     /// How much of a tree's bytes no other tree has. It reads the whole tree's metadata.
+    #[cfg(test)]
     pub(crate) fn shared_bytes(&self, path: &Path) -> Result<Shared> {
         let output = self.run(&["filesystem", "du", "-s", "--raw"], &[path])?;
         parse_du(&output).ok_or_else(|| CopyError::Program {
@@ -152,6 +156,7 @@ fn wait(child: &mut Child) -> io::Result<Option<std::process::ExitStatus>> {
 }
 
 /// Reads the table of one line: total, exclusive, shared, name.
+#[cfg(test)]
 fn parse_du(output: &str) -> Option<Shared> {
     let mut words = output.lines().rfind(|line| !line.trim().is_empty())?.split_ascii_whitespace();
     Some(Shared { total: words.next()?.parse().ok()?, exclusive: words.next()?.parse().ok()? })

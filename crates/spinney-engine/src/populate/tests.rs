@@ -10,6 +10,8 @@ use rustix::fs::FileType;
 use spinney_git::{FileStat, Index, ObjectFormat};
 use spinney_testkit::{LoopImage, Sandbox};
 
+use super::directory::Carried;
+use super::probe::probe;
 use super::*;
 use crate::home::Home;
 
@@ -193,7 +195,6 @@ fn a_tree_is_made_from_a_template_and_git_need_not_read_it() {
         let source = Source::new(&image.path());
         let target = source.register("copy");
         let cloned = clone_tree(&source.template, &source.index(), &target).unwrap();
-        assert_eq!(cloned.files, 307);
         fs::write(source.admin_dir(&target).join("index"), cloned.index).unwrap();
         source.assert_known_clean(&target);
         for name in ["bin/run", "empty", "src/größe"] {

@@ -115,7 +115,7 @@ fn carry_over_one(root: &Path, tree: &Path, file: &Path) -> Result<Option<&'stat
 }
 
 /// Whether a directory between `root` and the file is a link.
-fn passes_link(root: &Path, file: &Path) -> bool {
+pub(crate) fn passes_link(root: &Path, file: &Path) -> bool {
     let parents = file.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty());
     parents.into_iter().any(|parent| fs::symlink_metadata(root.join(parent)).is_ok_and(|found| found.is_symlink()))
 }

@@ -1,0 +1,156 @@
+//! The template: one pristine tree per repository that others are filled from, where the file system shares blocks. It
+//! is a member of the pool that is never handed out, made when it pays: for a pool, or from the second workspace on.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use spinney_core::{RepositoryId, Warm, Workspace, WorkspaceId, WorkspaceStatus};
+
+use super::fill::is_current;
+use super::retire::Drained;
+use crate::context::{Context, tree_root};
+use crate::lookup::Among;
+use crate::notice::Observer;
+use crate::plan::Base;
+use crate::populate::{Capability, may_share};
+use crate::{Engine, Error, Result, home};
+
+/// Workspaces of a repository from which on a template pays without a pool.
+const PAYS_FROM: usize = 2;
+
+/// Keeps a template as it is (shared), or lets it be changed (alone). Given up on drop.
+#[derive(Debug)]
+pub(crate) struct TemplateLock {
+    _file: File,
+}
+
+impl Engine {
+    /// Holds the template as it is; none while somebody changes it.
+    pub(crate) fn try_share_template(&self, repository: &RepositoryId) -> Result<Option<TemplateLock>> {
+        self.lock_template(repository, FlockOperation::NonBlockingLockShared)
+    }
+
+    /// Takes the template alone, to change it; none while somebody copies from it.
+    pub(super) fn try_own_template(&self, repository: &RepositoryId) -> Result<Option<TemplateLock>> {
+        self.lock_template(repository, FlockOperation::NonBlockingLockExclusive)
+    }
+
+    fn lock_template(&self, repository: &RepositoryId, how: FlockOperation) -> Result<Option<TemplateLock>> {
+        let path = self.pool_place(repository, "template");
+        let directory = self.home.root().join("pools");
+        home::make_private_directory(&directory).map_err(Error::files(&directory, "made"))?;
+        let file = File::options().write(true).create(true).truncate(false).open(&path);
+        let file = file.map_err(Error::files(&path, "opened"))?;
+        match flock(&file, how) {
+            Ok(()) => Ok(Some(TemplateLock { _file: file })),
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+            Err(error) => Err(Error::files(&path, "locked")(error.into())),
+        }
+    }
+
+    /// Whether the file system shares blocks, and there is enough to share them with.
+    pub(super) async fn wants_template(&self, context: &Context) -> Result<bool> {
+        if !may_share(context) {
+            return Ok(false);
+        }
+        let live = self.workspaces(Some(&context.repository.id), Among::Live).await?;
+        if context.config().pool.size == 0 && live.len() < PAYS_FROM {
+            return Ok(false);
+        }
+        let place = self.place_of_members(context)?;
+        Ok(place.is_dir() && self.capabilities().load_or_probe(&place) != Capability::None)
+    }
+
+    /// The tree root that a new member would lie in.
+    fn place_of_members(&self, context: &Context) -> Result<PathBuf> {
+        let id = WorkspaceId::generate();
+        let (_, name, branch) = super::placeholder(&id)?;
+        Ok(tree_root(&self.expand_path(context, &id, name.as_str(), &branch)).to_owned())
+    }
+
+    /// Makes the template, or brings it to base, where one is wanted.
+    pub(super) async fn ensure_template(
+        &self,
+        context: &Context,
+        base: &Base,
+        drained: &mut Drained,
+        observer: Observer<'_>,
+    ) -> Result<()> {
+        let place = self.place_of_members(context)?;
+        self.check_tree_root(context, &place.join("x")).await?;
+        home::make_tree_root(&place).map_err(Error::files(&place, "made"))?;
+        if !self.wants_template(context).await? {
+            return Ok(());
+        }
+        // Whoever copies from it now is done sooner than we are; the next filling sees to it.
+        let Some(_lock) = self.try_own_template(&context.repository.id)? else { return Ok(()) };
+        if let Some(template) = self.template(context).await? {
+            let is_good = template.metadata.warm.as_ref().is_some_and(|warm| warm.ready && warm.error.is_none());
+            if is_good && is_current(context, &template, &base.tip) {
+                return Ok(());
+            }
+            if is_good && !self.is_stuck(context, &template).await? {
+                let refreshed = self.refresh_member(context, &template, base, observer).await?;
+                if refreshed.is_none_or(|row| row.metadata.warm.is_some_and(|warm| warm.error.is_none())) {
+                    return Ok(());
+                }
+            }
+            if let Some(template) = self.template(context).await? {
+                self.retire_member(context, &template, drained, observer).await?;
+            }
+        }
+        self.check_disk(context, &base.tip).await?;
+        self.make_member(context, base, true, observer).await.map(drop)
+    }
+
+    /// Whether a template is wanted that is not there, or not at base.
+    pub(super) async fn template_wants_work(&self, context: &Context, base: Option<&Base>) -> Result<bool> {
+        if !self.wants_template(context).await? {
+            return Ok(false);
+        }
+        let template = self.template(context).await?;
+        Ok(template.is_none_or(|row| base.is_some_and(|base| !is_current(context, &row, &base.tip))))
+    }
+
+    async fn template(&self, context: &Context) -> Result<Option<Workspace>> {
+        let members = self.workspaces(Some(&context.repository.id), Among::Warm).await?;
+        Ok(members.into_iter().find(|row| row.metadata.warm.as_ref().is_some_and(|warm| warm.template)))
+    }
+
+    /// Notes that the template is not what it should be, so that nobody uses it and the next filling replaces it.
+    pub(crate) async fn spoil_template(&self, id: &WorkspaceId, why: &str) -> Result<()> {
+        let mut db = self.store.write().await?;
+        let Some(mut row) = db.workspace(id).await? else { return Ok(()) };
+        let warm = row.metadata.warm.take().unwrap_or_default();
+        row.metadata.warm = Some(Warm { ready: false, error: Some(why.to_owned()), ..warm });
+        db.update_workspace(&row, &[WorkspaceStatus::Warm]).await?;
+        Ok(db.commit().await?)
+    }
+
+    /// Makes a template's directory one that snapshots can be taken of, where the file system has them.
+    pub(super) fn make_snapshotable(&self, tree: &spinney_git::Worktree) -> Result<()> {
+        let path = tree.path();
+        if self.capabilities().load_or_probe(tree_root(path)) != Capability::Snapshot {
+            return Ok(());
+        }
+        let Some(btrfs) = self.btrfs() else { return Ok(()) };
+        let replaced = std::fs::remove_file(path.join(".git")).and_then(|()| std::fs::remove_dir(path));
+        replaced.map_err(Error::files(path, "replaced"))?;
+        if btrfs.create(path).is_err() {
+            // An ordinary directory serves too, file by file.
+            std::fs::create_dir(path).map_err(Error::files(path, "made"))?;
+        }
+        crate::populate::point_to_admin_dir(path, tree.admin_dir()).map_err(Error::files(path, "written"))
+    }
+
+    /// Lets nobody write in a template, or lets us write again; where the file system can't say so, nothing.
+    pub(super) fn seal(&self, path: &Path, sealed: bool) {
+        if let Some(btrfs) = self.btrfs()
+            && crate::populate::is_subvolume(path)
+            && let Err(error) = btrfs.set_read_only(path, sealed)
+        {
+            tracing::debug!(%error, "a template can't be sealed");
+        }
+    }
+}

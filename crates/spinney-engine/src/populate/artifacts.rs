@@ -1,0 +1,99 @@
+//! Directories that git does not track and that can be had without making them again, such as `node_modules`: carried
+//! from the main checkout into the template, and from there into each workspace. Never by a link: what one workspace
+//! writes, no other sees.
+
+use std::fs;
+use std::path::Path;
+
+use super::{CopyError, clone_directory};
+use crate::context::Context;
+use crate::notice::{Notice, Observer, Warning};
+use crate::prepare::copy::passes_link;
+use crate::{Engine, Error, Result, disk};
+
+/// What is copied, byte by byte, where nothing can be shared. More is quicker made by `setup`.
+const COPIED_AT_MOST: u64 = 64 << 20;
+
+/// Files that tell of a directory whose contents name their own place.
+const TIED: [&str; 3] = ["pyvenv.cfg", "bin/activate", ".rustc_info.json"];
+
+impl Engine {
+    /// Carries the configured directories into a tree, from the template where there is one, else from the main
+    /// checkout. What can't be carried is told, and left to `setup`.
+    pub(crate) async fn bring_artifacts(
+        &self,
+        context: &Context,
+        tree: &Path,
+        template: Option<&Path>,
+        observer: Observer<'_>,
+    ) -> Result<()> {
+        for directory in &context.config().workspace.artifacts {
+            let directory = Path::new(directory);
+            let from_template = template.filter(|template| template.join(directory).is_dir());
+            let Some(source) = from_template.or_else(|| context.git.root()) else { continue };
+            if !source.join(directory).is_dir() {
+                continue;
+            }
+            if let Some(reason) = self.carry_artifact(context, source, tree, directory).await? {
+                observer(Notice::Warning(Warning::NotCopied { path: directory.to_owned(), reason }));
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes what a template has of the configured directories, where the main checkout has them anew.
+    pub(crate) fn drop_outdated_artifacts(&self, context: &Context, template: &Path) -> Result<()> {
+        let Some(root) = context.git.root() else { return Ok(()) };
+        for directory in &context.config().workspace.artifacts {
+            let place = template.join(directory);
+            if root.join(directory).is_dir()
+                && place.is_dir()
+                && !passes_link(template, &Path::new(directory).join("x"))
+            {
+                disk::delete_moved_aside(&place).map_err(Error::files(&place, "deleted"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Carries one directory; says why it was left out, if it was.
+    async fn carry_artifact(
+        &self,
+        context: &Context,
+        source: &Path,
+        tree: &Path,
+        directory: &Path,
+    ) -> Result<Option<&'static str>> {
+        if passes_link(source, &directory.join("x")) || passes_link(tree, directory) {
+            return Ok(Some("it is a link, or behind one"));
+        }
+        let (from, to) = (source.join(directory), tree.join(directory));
+        if fs::symlink_metadata(&to).is_ok() {
+            return Ok(None);
+        }
+        if TIED.iter().any(|name| from.join(name).symlink_metadata().is_ok()) {
+            return Ok(Some("it holds absolute paths; have `setup` build it in place"));
+        }
+        if context.git.root().is_some() && !context.git.is_ignored(&directory.join("x")).await? {
+            return Ok(Some("git does not ignore it"));
+        }
+        if let Some(parent) = to.parent() {
+            fs::create_dir_all(parent).map_err(Error::files(parent, "made"))?;
+        }
+        let place = to.clone();
+        let carrying = tokio::task::spawn_blocking(move || clone_directory(&from, &place, COPIED_AT_MOST));
+        let carried = carrying.await.map_err(|error| Error::Internal { what: error.to_string() })?;
+        let reason = match carried {
+            Ok(_) => return Ok(None),
+            Err(CopyError::TooLarge { .. }) => "it is too large to copy, and the file system can't share it",
+            Err(CopyError::DiskFull { path }) => return Err(Error::DiskFull { path }),
+            Err(error) => {
+                tracing::debug!(%error, "an artifact can't be carried");
+                "it could not be read or written whole"
+            }
+        };
+        // Half of it would look like the whole.
+        disk::delete_moved_aside(&to).map_err(Error::files(&to, "deleted"))?;
+        Ok(Some(reason))
+    }
+}

@@ -1,0 +1,198 @@
+//! Fills a tree that was just registered: from the repository's template where the file system shares blocks, else by
+//! git's own checkout. Whatever goes wrong with the template, the checkout is still there to be had.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use spinney_core::config::{Lfs, PopulateChoice};
+use spinney_core::{CommitId, OperationId, Populate, WorkspaceId};
+use spinney_git::{Index, ObjectFormat, Worktree};
+
+use super::{Btrfs, Capabilities, Capability, CopyError, clone_tree, is_subvolume};
+use crate::context::{Context, tree_root};
+use crate::lookup::Among;
+use crate::notice::{Notice, Observer, Warning};
+use crate::pool::TemplateLock;
+use crate::provider::worktree;
+use crate::{Engine, Error, Result, disk};
+
+/// A pristine tree of the repository, which stays as it is for as long as this is held.
+#[derive(Debug)]
+pub(crate) struct Template {
+    pub id: WorkspaceId,
+    pub path: PathBuf,
+    admin_dir: PathBuf,
+    commit: CommitId,
+    capability: Capability,
+    _lock: TemplateLock,
+}
+
+/// How a tree was filled, and what from.
+#[derive(Debug)]
+pub(crate) struct FilledTree {
+    pub populate: Populate,
+    pub template: Option<Template>,
+}
+
+impl Engine {
+    /// Writes the files of a tree that has none yet. `operation` is whose it is, for what must be moved aside.
+    pub(crate) async fn fill_files(
+        &self,
+        context: &Context,
+        tree: &Worktree,
+        commit: &CommitId,
+        operation: &OperationId,
+        observer: Observer<'_>,
+    ) -> Result<FilledTree> {
+        let warn = |what: String| observer(Notice::Warning(Warning::Minor { what }));
+        match self.borrow_template(context, tree.path()).await? {
+            Borrowed::Template(template) => match fill_from(&template, tree, commit).await {
+                Ok(populate) => return Ok(FilledTree { populate, template: Some(template) }),
+                Err(error) => {
+                    warn(format!("the template could not be used ({}); files are checked out", in_full(&error)));
+                    if error.is_incapable() {
+                        self.capabilities().forget(tree_root(tree.path()));
+                    }
+                    self.renew_directory(tree, operation)?;
+                    if let CopyError::TemplateChanged { .. } = error {
+                        self.spoil_template(&template.id, &in_full(&error)).await?;
+                    }
+                }
+            },
+            Borrowed::Incapable if context.config().workspace.populate == PopulateChoice::Reflink => {
+                let root = tree_root(tree.path()).display();
+                warn(format!("the file system of `{root}` can't share files; they are checked out"));
+            }
+            Borrowed::Incapable | Borrowed::NotThere => {}
+        }
+        worktree::populate(tree, context.config().workspace.lfs == Lfs::Pull).await?;
+        Ok(FilledTree { populate: Populate::Checkout, template: None })
+    }
+
+    /// Takes the repository's template, if there is one that is of use for a tree at this path.
+    async fn borrow_template(&self, context: &Context, path: &Path) -> Result<Borrowed> {
+        if !may_share(context) {
+            return Ok(Borrowed::NotThere);
+        }
+        let capability = self.capabilities().load_or_probe(tree_root(path));
+        if capability == Capability::None {
+            return Ok(Borrowed::Incapable);
+        }
+        let Some(lock) = self.try_share_template(&context.repository.id)? else { return Ok(Borrowed::NotThere) };
+        let members = self.workspaces(Some(&context.repository.id), Among::Warm).await?;
+        let is_template = |warm: &spinney_core::Warm| warm.template && warm.ready;
+        let Some(row) = members.into_iter().find(|row| row.metadata.warm.as_ref().is_some_and(is_template)) else {
+            return Ok(Borrowed::NotThere);
+        };
+        let Ok(template) = Worktree::open(&context.git, &row.path) else { return Ok(Borrowed::NotThere) };
+        Ok(Borrowed::Template(Template {
+            id: row.id,
+            path: row.path,
+            admin_dir: template.admin_dir().to_owned(),
+            commit: row.base_commit,
+            capability,
+            _lock: lock,
+        }))
+    }
+
+    pub(crate) fn capabilities(&self) -> Capabilities {
+        Capabilities::new(&self.home, self.btrfs())
+    }
+
+    pub(crate) fn btrfs(&self) -> Option<Btrfs> {
+        Btrfs::find(self.variable("PATH").unwrap_or_default().as_ref())
+    }
+
+    /// Empties the directory of a tree that is nobody's yet: what is there is moved aside and deleted.
+    fn renew_directory(&self, tree: &Worktree, operation: &OperationId) -> Result<()> {
+        let path = tree.path();
+        let aside = worktree::trash_place(&self.home, path, &format!("undo-{operation}"));
+        worktree::move_if_there(path, &aside)?;
+        disk::delete_moved_aside(&aside).map_err(Error::files(&aside, "deleted"))?;
+        fs::create_dir(path).map_err(Error::files(path, "made"))?;
+        point_to_admin_dir(tree.path(), tree.admin_dir()).map_err(Error::files(path, "written"))
+    }
+}
+
+enum Borrowed {
+    Template(Template),
+    /// The file system shares nothing.
+    Incapable,
+    NotThere,
+}
+
+/// Whether settings let files be shared at all: LFS contents are downloaded for each tree.
+pub(crate) fn may_share(context: &Context) -> bool {
+    let settings = &context.config().workspace;
+    settings.populate != PopulateChoice::Checkout && settings.lfs == Lfs::Skip
+}
+
+async fn fill_from(template: &Template, tree: &Worktree, commit: &CommitId) -> Result<Populate, CopyError> {
+    let (path, admin_dir) = (tree.path().to_owned(), tree.admin_dir().to_owned());
+    let (from, from_admin_dir) = (template.path.clone(), template.admin_dir.clone());
+    let snapshot = template.capability == Capability::Snapshot && is_subvolume(&template.path);
+    let format = ObjectFormat::of(&template.commit);
+    let copying = tokio::task::spawn_blocking(move || -> Result<Populate, CopyError> {
+        if snapshot {
+            take_snapshot(&from, &from_admin_dir, &path, &admin_dir)?;
+            return Ok(Populate::Snapshot);
+        }
+        let index = load_index(&from_admin_dir, format)?;
+        let cloned = clone_tree(&from, &index, &path)?;
+        write_index(&admin_dir, &cloned.index)?;
+        Ok(Populate::Reflink)
+    });
+    let populate = match copying.await {
+        Ok(copied) => copied?,
+        Err(error) => return Err(CopyError::Program { command: "copy".to_owned(), message: error.to_string() }),
+    };
+    // The index knows every file by now: only those that differ are written.
+    if template.commit != *commit {
+        let message = |error: spinney_git::Error| error.to_string();
+        let failed = |message| CopyError::Program { command: "git reset".to_owned(), message };
+        tree.checkout(false).await.map_err(message).map_err(failed)?;
+    }
+    Ok(populate)
+}
+
+/// Puts a snapshot of the template in the place of a tree's directory. Inodes and times are the template's, so its index
+/// holds as it is.
+fn take_snapshot(from: &Path, from_admin_dir: &Path, path: &Path, admin_dir: &Path) -> Result<(), CopyError> {
+    let files = |path: &Path, doing: &'static str| {
+        let path = path.to_owned();
+        move |source| CopyError::Files { path, doing, source }
+    };
+    let Some(btrfs) = Btrfs::find("".as_ref()) else {
+        return Err(CopyError::Program { command: "btrfs".to_owned(), message: "it is not there".to_owned() });
+    };
+    let index = fs::read(from_admin_dir.join("index")).map_err(files(from_admin_dir, "read"))?;
+    fs::remove_file(path.join(".git")).map_err(files(path, "replaced"))?;
+    fs::remove_dir(path).map_err(files(path, "replaced"))?;
+    btrfs.snapshot(from, path)?;
+    point_to_admin_dir(path, admin_dir).map_err(files(path, "written"))?;
+    write_index(admin_dir, &index)
+}
+
+fn load_index(admin_dir: &Path, format: ObjectFormat) -> Result<Index, CopyError> {
+    let failed =
+        |error: spinney_git::Error| CopyError::Program { command: "index".to_owned(), message: error.to_string() };
+    Index::load(&admin_dir.join("index"), format).map_err(failed)
+}
+
+/// Written aside first: git reads the old one or the new one.
+fn write_index(admin_dir: &Path, bytes: &[u8]) -> Result<(), CopyError> {
+    let index = admin_dir.join("index");
+    let aside = admin_dir.join("index.spinney");
+    let written = fs::write(&aside, bytes).and_then(|()| fs::rename(&aside, &index));
+    written.map_err(|source| CopyError::Files { path: index, doing: "written", source })
+}
+
+/// Writes a tree's own pointer to its git dir.
+pub(crate) fn point_to_admin_dir(path: &Path, admin_dir: &Path) -> std::io::Result<()> {
+    disk::write_durably(&path.join(".git"), format!("gitdir: {}\n", admin_dir.display()).as_bytes())
+}
+
+fn in_full(error: &CopyError) -> String {
+    let source = std::error::Error::source(error).map(|source| format!(": {source}")).unwrap_or_default();
+    format!("{error}{source}")
+}
