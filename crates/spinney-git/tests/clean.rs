@@ -231,6 +231,20 @@ async fn whatever_else_lies_in_the_tree_is_no_proof() {
     symlink(tree.sandbox.path("elsewhere"), tree.path("dir/deep")).unwrap();
     tree.assert_unproved("a directory is a link out of the tree");
     assert_ne!(tree.git(&["status", "--porcelain"]), "");
+    fs::remove_file(tree.path("dir/deep")).unwrap();
+    fs::rename(tree.sandbox.path("elsewhere"), tree.path("dir/deep")).unwrap();
+
+    // Two directories with the very same files: one in the place of the other leaves no trace on them.
+    fs::create_dir(tree.path("twin")).unwrap();
+    fs::hard_link(tree.path("dir/deep/c.txt"), tree.path("twin/c.txt")).unwrap();
+    tree.git(&["add", "twin"]);
+    tree.git(&["commit", "-qm", "twin"]);
+    tree.look_anew().await;
+    assert!(tree.proved().is_some());
+    fs::rename(tree.path("twin"), tree.sandbox.path("elsewhere")).unwrap();
+    symlink("dir/deep", tree.path("twin")).unwrap();
+    tree.assert_unproved("a directory is a link inside the tree");
+    assert_ne!(tree.git(&["status", "--porcelain"]), "");
 }
 
 #[tokio::test]

@@ -221,8 +221,6 @@ fn a_template_that_is_not_what_its_index_says_makes_no_tree() {
     let Some((image, _)) = sharing().pop() else { return };
     let source = Source::new(&image.path());
     let index = source.index();
-    let outside = source.place.join("outside");
-    fs::create_dir_all(outside.join("e1")).unwrap();
     let file = source.template.join("src/d4/e1/file 199");
     let aside = source.place.join("aside");
     let refused = |what: &str| {
@@ -231,12 +229,17 @@ fn a_template_that_is_not_what_its_index_says_makes_no_tree() {
         let error = clone_tree(&source.template, &index, &target).unwrap_err();
         assert!(matches!(error, CopyError::TemplateChanged { .. }) && !error.is_incapable(), "{what}: {error:?}");
     };
-    let restored = |place: &Path| {
-        fs::rename(&aside, place).unwrap();
-    };
-    let original = fs::metadata(&file).unwrap().modified().unwrap();
-    fs::copy(&file, outside.join("e1/file 199")).unwrap();
+    // Moving a directory leaves no trace on the files in it.
+    let directory = source.template.join("src/d4");
+    fs::rename(&directory, &aside).unwrap();
+    refused("directory gone");
+    symlink(&aside, &directory).unwrap();
+    refused("directory is a link to the very same");
+    fs::remove_file(&directory).unwrap();
+    fs::rename(&aside, &directory).unwrap();
+    clone_tree(&source.template, &index, &source.register("whole")).unwrap();
 
+    let original = fs::metadata(&file).unwrap().modified().unwrap();
     fs::rename(&file, &aside).unwrap();
     refused("gone");
     fs::copy(&aside, &file).unwrap();
@@ -248,15 +251,6 @@ fn a_template_that_is_not_what_its_index_says_makes_no_tree() {
     fs::remove_file(&file).unwrap();
     rustix::fs::mknodat(rustix::fs::CWD, &file, FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
     refused("pipe");
-    fs::remove_file(&file).unwrap();
-    restored(&file);
-    let directory = source.template.join("src/d4");
-    fs::rename(&directory, &aside).unwrap();
-    refused("directory gone");
-    symlink(&aside, &directory).unwrap();
-    refused("directory is a link to the very same");
-    fs::remove_file(&directory).unwrap();
-    restored(&directory);
 }
 
 #[test]
@@ -365,6 +359,11 @@ fn a_directory_is_carried_by_sharing_or_by_a_small_copy() {
         let to = |name: &str| place.path().join(name);
         let error = clone_directory(&from, &to("too large"), DEPENDENCIES.bytes - 1).unwrap_err();
         assert!(matches!(error, CopyError::TooLarge { .. }), "{error:?}");
+        let begun = ["read-only", "pkg/run", "pkg/run too", "pkg/lib/index.js"].map(|name| to("too large").join(name));
+        assert!(
+            begun.iter().all(|path| fs::metadata(path).map_or(0, |found| found.len()) == 0),
+            "it is measured first"
+        );
         clone_directory(&from, &to("right"), DEPENDENCIES.bytes).unwrap();
         symlink(&from, to("link")).unwrap();
         assert!(clone_directory(&to("link"), &to("followed"), u64::MAX).is_err());
