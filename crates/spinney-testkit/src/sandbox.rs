@@ -50,7 +50,17 @@ impl Default for Sandbox {
 impl Sandbox {
     #[must_use]
     pub fn new() -> Self {
-        let directory = tempfile::Builder::new().prefix("spinney-test-").tempdir().expect("a temporary directory");
+        Self::of(tempfile::Builder::new().prefix("spinney-test-").tempdir().expect("a temporary directory"))
+    }
+
+    /// In a directory of somebody's choice, as that of another file system.
+    #[must_use]
+    pub fn inside(directory: &Path) -> Self {
+        let builder = &mut tempfile::Builder::new();
+        Self::of(builder.prefix("spinney-test-").tempdir_in(directory).expect("a directory that can be written"))
+    }
+
+    fn of(directory: TempDir) -> Self {
         let path = directory.path().canonicalize().expect("the temporary directory exists");
         for name in ["home", "repositories", "remotes", "clones"] {
             fs::create_dir(path.join(name)).expect("the temporary directory can be written");

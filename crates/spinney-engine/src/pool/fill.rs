@@ -5,7 +5,7 @@ use spinney_core::{CommitId, Workspace};
 
 use super::retire::Drained;
 use super::settings_hash;
-use super::survey::{MemberState, state};
+use super::survey::{MemberState, is_template, state};
 use crate::context::Context;
 use crate::lookup::Among;
 use crate::notice::Observer;
@@ -127,10 +127,11 @@ impl Engine {
         Ok(())
     }
 
-    /// Members of a state, oldest last.
+    /// Members of a state that are to be handed out, oldest last.
     async fn members(&self, context: &Context, base: &Base, wanted: MemberState) -> Result<Vec<Workspace>> {
         let members = self.workspaces(Some(&context.repository.id), Among::Warm).await?;
-        Ok(members.into_iter().filter(|member| state(context, member, Some(base)) == wanted).collect())
+        let is_wanted = |member: &Workspace| !is_template(member) && state(context, member, Some(base)) == wanted;
+        Ok(members.into_iter().filter(is_wanted).collect())
     }
 
     async fn claimable_count(&self, context: &Context, base: &Base) -> Result<usize> {

@@ -19,6 +19,7 @@ use spinney_core::{
 };
 use spinney_git::{Start, Worktree};
 
+use super::survey::is_template;
 use super::{as_member, settings_hash};
 use crate::context::Context;
 use crate::journal::{self, Running};
@@ -285,6 +286,7 @@ impl Engine {
         data: &WarmData,
     ) -> Result<()> {
         processes::end_started_with(SETUP_VARIABLE, operation.id.as_str());
+        self.seal(&workspace.path, false);
         let moved = worktree::discard(context, &self.home, &operation.id, workspace, &data.commit, None).await?;
         let Some(moved) = moved else { return self.keep_member(operation, workspace).await };
         for place in moved {
@@ -335,10 +337,6 @@ impl Engine {
             }
         }
     }
-}
-
-fn is_template(member: &Workspace) -> bool {
-    member.metadata.warm.as_ref().is_some_and(|warm| warm.template)
 }
 
 /// The same member, not to be claimed.

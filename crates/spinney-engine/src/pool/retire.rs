@@ -11,6 +11,7 @@ use spinney_core::{Consent, Operation, Remover, Workspace, WorkspaceName};
 use spinney_git::{Head, StatusOptions, Worktree};
 
 use super::member::{RETIRING, WarmData};
+use super::survey::is_template;
 use crate::cleanup::is_cache;
 use crate::context::Context;
 use crate::lookup::Among;
@@ -37,7 +38,7 @@ impl Engine {
         let alone = self.try_own_template(&context.repository.id)?;
         let mut drained = Drained::default();
         for member in self.workspaces(Some(&context.repository.id), Among::Warm).await? {
-            if alone.is_none() && member.metadata.warm.as_ref().is_some_and(|warm| warm.template) {
+            if alone.is_none() && is_template(&member) {
                 drained.kept.push((member.name, "somebody copies from it now".to_owned()));
                 continue;
             }
@@ -83,6 +84,7 @@ impl Engine {
             }
         };
         if touched {
+            self.seal(&member.path, false);
             match self.remove_judged(context, member, &verdict, Remover::Person, observer).await {
                 Ok(removed) => drained.trashed.push(removed.workspace.name),
                 Err(error) => drained.kept.push((member.name.clone(), error.in_full())),

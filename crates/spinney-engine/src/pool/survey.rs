@@ -97,7 +97,8 @@ impl Engine {
             return Ok(false);
         }
         let members = self.workspaces(Some(&context.repository.id), Among::Warm).await?;
-        let states: Vec<_> = members.iter().map(|member| state(context, member, base.as_ref())).collect();
+        let members = members.iter().filter(|member| !is_template(member));
+        let states: Vec<_> = members.map(|member| state(context, member, base.as_ref())).collect();
         let count = |state: MemberState| states.iter().filter(|found| **found == state).count();
         // One that failed is a person's to look at; as long as it is there, no second one is tried.
         let good = count(MemberState::Ready);
@@ -124,13 +125,17 @@ impl Engine {
     }
 }
 
+pub(super) fn is_template(member: &Workspace) -> bool {
+    member.metadata.warm.as_ref().is_some_and(|warm| warm.template)
+}
+
 /// What a member is good for, judged by its row.
 pub(super) fn state(context: &Context, member: &Workspace, base: Option<&Base>) -> MemberState {
     let Some(warm) = &member.metadata.warm else { return MemberState::Failed };
     match warm {
-        Warm { template: true, .. } => MemberState::Template,
         Warm { error: Some(_), .. } => MemberState::Failed,
         Warm { ready: false, .. } => MemberState::Preparing,
+        Warm { template: true, .. } => MemberState::Template,
         Warm { settings, .. } => {
             let current =
                 base.is_none_or(|base| base.tip == member.base_commit) && *settings == settings_hash(context.config());

@@ -9,12 +9,13 @@ use spinney_core::{RepositoryId, Warm, Workspace, WorkspaceId, WorkspaceStatus};
 
 use super::fill::is_current;
 use super::retire::Drained;
+use super::survey::is_template;
 use crate::context::{Context, tree_root};
 use crate::lookup::Among;
 use crate::notice::Observer;
 use crate::plan::Base;
 use crate::populate::{Capability, may_share};
-use crate::{Engine, Error, Result, home};
+use crate::{Engine, Error, Result, fail, home};
 
 /// Workspaces of a repository from which on a template pays without a pool.
 const PAYS_FROM: usize = 2;
@@ -115,7 +116,7 @@ impl Engine {
 
     async fn template(&self, context: &Context) -> Result<Option<Workspace>> {
         let members = self.workspaces(Some(&context.repository.id), Among::Warm).await?;
-        Ok(members.into_iter().find(|row| row.metadata.warm.as_ref().is_some_and(|warm| warm.template)))
+        Ok(members.into_iter().find(is_template))
     }
 
     /// Notes that the template is not what it should be, so that nobody uses it and the next filling replaces it.
@@ -137,10 +138,12 @@ impl Engine {
         let Some(btrfs) = self.btrfs() else { return Ok(()) };
         let replaced = std::fs::remove_file(path.join(".git")).and_then(|()| std::fs::remove_dir(path));
         replaced.map_err(Error::files(path, "replaced"))?;
+        fail::point("template.emptied")?;
         if btrfs.create(path).is_err() {
             // An ordinary directory serves too, file by file.
             std::fs::create_dir(path).map_err(Error::files(path, "made"))?;
         }
+        fail::point("template.made")?;
         crate::populate::point_to_admin_dir(path, tree.admin_dir()).map_err(Error::files(path, "written"))
     }
 

@@ -14,7 +14,7 @@ use crate::lookup::Among;
 use crate::notice::{Notice, Observer, Warning};
 use crate::pool::TemplateLock;
 use crate::provider::worktree;
-use crate::{Engine, Error, Result, disk};
+use crate::{Engine, Error, Result, disk, fail};
 
 /// A pristine tree of the repository, which stays as it is for as long as this is held.
 #[derive(Debug)]
@@ -139,6 +139,7 @@ async fn fill_from(template: &Template, tree: &Worktree, commit: &CommitId) -> R
         }
         let index = load_index(&from_admin_dir, format)?;
         let cloned = clone_tree(&from, &index, &path)?;
+        fail_here("populate.copied")?;
         write_index(&admin_dir, &cloned.index)?;
         Ok(Populate::Reflink)
     });
@@ -168,9 +169,16 @@ fn take_snapshot(from: &Path, from_admin_dir: &Path, path: &Path, admin_dir: &Pa
     let index = fs::read(from_admin_dir.join("index")).map_err(files(from_admin_dir, "read"))?;
     fs::remove_file(path.join(".git")).map_err(files(path, "replaced"))?;
     fs::remove_dir(path).map_err(files(path, "replaced"))?;
+    fail_here("populate.emptied")?;
     btrfs.snapshot(from, path)?;
+    fail_here("populate.copied")?;
     point_to_admin_dir(path, admin_dir).map_err(files(path, "written"))?;
     write_index(admin_dir, &index)
+}
+
+/// Passes a fail point of the engine.
+fn fail_here(point: &'static str) -> Result<(), CopyError> {
+    fail::point(point).map_err(|error| CopyError::Program { command: point.to_owned(), message: error.to_string() })
 }
 
 fn load_index(admin_dir: &Path, format: ObjectFormat) -> Result<Index, CopyError> {

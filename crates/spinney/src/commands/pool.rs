@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use spinney_core::names::for_message;
 use spinney_engine::{Context, Drained, Engine, Filled, MemberState, Patience, PoolStatus, plural};
 
 use crate::app::App;
@@ -123,7 +122,8 @@ fn state_word(state: MemberState) -> &'static str {
 
 /// What a set-up printed is somebody else's text: no escape sequence of it reaches the terminal.
 fn indented(text: &str) -> String {
-    text.lines().map(for_message).collect::<Vec<_>>().join("\n    ")
+    let plain = |line: &str| line.chars().filter(|c| !c.is_control()).collect::<String>();
+    text.lines().map(plain).collect::<Vec<_>>().join("\n    ")
 }
 
 async fn fill(app: &App) -> Result<u8> {
