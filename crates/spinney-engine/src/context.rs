@@ -1,9 +1,11 @@
 //! A repository as a request sees it: its row, its git, and the configuration that holds for it.
 
+use std::collections::HashMap;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use spinney_core::config::{Config, ConfigError, Resolved, TrustRequest, needs_trust};
-use spinney_core::{CommitId, Repository};
+use spinney_core::{CommitId, Merge, Repository};
 use spinney_git::{Credential, Remote};
 
 use crate::{Engine, Error, Result};
@@ -18,12 +20,33 @@ pub struct Context {
     pub resolved: Resolved,
     /// What a person must still agree to before it counts.
     pub untrusted: Option<TrustRequest>,
+    /// How commits were found to stand to each other, which never changes.
+    merges: Mutex<HashMap<[CommitId; 3], Merge>>,
 }
 
 impl Context {
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.resolved.config
+    }
+
+    /// How a tip stands to its base and its base commit. What was answered once is not asked again.
+    pub(crate) async fn load_merge(
+        &self,
+        tip: &CommitId,
+        base: &CommitId,
+        base_commit: &CommitId,
+    ) -> spinney_git::Result<Merge> {
+        let commits = [tip, base, base_commit].map(Clone::clone);
+        let known = || self.merges.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(merge) = known().get(&commits) {
+            return Ok(merge.clone());
+        }
+        let merge = self.git.load_merge(tip, base, base_commit).await?;
+        if !matches!(merge, Merge::Unknown { .. }) {
+            known().insert(commits, merge.clone());
+        }
+        Ok(merge)
     }
 
     /// Whether a directory lies in the main checkout, and so is as present as the checkout itself.
@@ -71,7 +94,7 @@ impl Engine {
             layers.repository(&place, &text, trusted)?;
             untrusted = request.filter(|_| !trusted);
         }
-        Ok(Context { repository, git, resolved: layers.resolve()?, untrusted })
+        Ok(Context { repository, git, resolved: layers.resolve()?, untrusted, merges: Mutex::default() })
     }
 
     /// Reads the file from the main checkout; for a bare repository from its base commit; never from a workspace.

@@ -3,11 +3,12 @@
 //! 1. The verdict is asked (a forced removal asks only for what no consent overrides).
 //! 2. `pinning`: row `removing`, journal written; then, under the repository's lock, the pin: one commit that keeps every
 //!    object alive that only this workspace named.
-//! 3. `moving`: tree and admin dir are renamed into the trash.
+//! 3. Tree and admin dir are renamed into the trash. That the pin is on the disk before needs no further note: what lies
+//!    in the trash was pinned.
 //! 4. Row `trashed`; works, ports and conversations released, in one transaction. The branch goes if it is merged or
 //!    unstarted and `cleanup.delete_merged_branches`; else it stays.
 //!
-//! A death before `moving` is undone (nothing has moved); after it, finished.
+//! A death before anything has moved is undone; after it, finished. A move that failed is noted (`moving`) and tried again.
 
 use serde::{Deserialize, Serialize};
 use spinney_core::{
@@ -134,7 +135,7 @@ impl Engine {
                 return Err(error);
             }
             Err(error) => {
-                self.break_off(removing, &error.in_full()).await?;
+                self.break_off(&running.operation, removing, &error.in_full()).await?;
                 return Err(error);
             }
         }
@@ -204,7 +205,7 @@ impl Engine {
             }
         }
         fail::point("remove.pinned")?;
-        self.record_step(running, MOVING, data).await?;
+        MOVING.clone_into(&mut running.operation.step);
         fail::point("remove.moving")?;
         worktree::move_to_trash(&lock, context, &self.home, workspace, &data.removal)?;
         fail::point("remove.moved")
@@ -235,7 +236,7 @@ impl Engine {
         let Some(tip) = data.removal.tip.as_ref().filter(|_| data.delete_branch && own) else { return Ok(false) };
         // A commit that came between the verdict and the removal is judged now.
         let merge = match self.base_tip(context, workspace).await {
-            Some(base) => context.git.load_merge(tip, &base, &workspace.base_commit).await?,
+            Some(base) => context.load_merge(tip, &base, &workspace.base_commit).await?,
             None if *tip == workspace.base_commit => Merge::Unstarted,
             None => return Ok(false),
         };
@@ -251,8 +252,7 @@ impl Engine {
     async fn delete_own_branch(&self, context: &Context, workspace: &Workspace, tip: &CommitId) -> Result<bool> {
         let branch = &workspace.branch;
         let lock = context.git.lock("rm").await?;
-        let elsewhere = context.git.load_worktrees().await?.iter().any(|entry| entry.branch.as_ref() == Some(branch));
-        if elsewhere || context.git.load_branch(branch).await?.as_ref() != Some(tip) {
+        if context.git.is_checked_out(branch).await? || context.git.load_branch(branch).await?.as_ref() != Some(tip) {
             return Ok(false);
         }
         context.git.delete_ref(&lock, &branch.local_ref(), tip).await?;
@@ -287,9 +287,10 @@ impl Engine {
 
     /// A removal that failed half way leaves the workspace `broken` with its reason. Its operation stays open, so that
     /// every next command tries again.
-    async fn break_off(&self, workspace: Workspace, cause: &str) -> Result<()> {
+    async fn break_off(&self, operation: &Operation, workspace: Workspace, cause: &str) -> Result<()> {
         let broken = Workspace { status: WorkspaceStatus::Broken, error: Some(cause.to_owned()), ..workspace };
         let mut db = self.store.write().await?;
+        db.record_step(&operation.id, &operation.step, &operation.data).await?;
         db.update_workspace(&broken, &REMOVING).await?;
         Ok(db.commit().await?)
     }
@@ -302,7 +303,7 @@ impl Engine {
         workspace: Workspace,
     ) -> Result<&'static str> {
         let data: RemoveData = journal::data(operation)?;
-        if operation.step == PINNING {
+        if operation.step == PINNING && !worktree::has_begun_to_move(context, &self.home, &workspace)? {
             self.undo_remove(operation, workspace, data.status, "its process died").await?;
             return Ok("undone");
         }

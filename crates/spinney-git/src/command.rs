@@ -156,6 +156,12 @@ impl Command {
 
     fn spawn(&mut self, shown: &str) -> Result<Child> {
         let options = self.git.options();
+        // A process that is given no bytes has the lock for its stdin. Anything else takes a fork of this whole process.
+        let stdin = match (self.stdin.is_some(), self.held.take_if(|_| self.stdin.is_none())) {
+            (true, _) => Stdio::piped(),
+            (false, Some(descriptor)) => Stdio::from(descriptor),
+            (false, None) => Stdio::null(),
+        };
         #[expect(clippy::disallowed_methods, reason = "this is the one place where git is run")]
         let mut command = tokio::process::Command::new(&options.program);
         command
@@ -167,7 +173,7 @@ impl Command {
             .envs(self.environment.iter().map(|(key, value)| (key, value)))
             .env("PWD", &self.directory)
             .env("GIT_CONFIG_COUNT", self.config.len().to_string())
-            .stdin(if self.stdin.is_some() { Stdio::piped() } else { Stdio::null() })
+            .stdin(stdin)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0)

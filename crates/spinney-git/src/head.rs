@@ -6,7 +6,7 @@ use crate::worktree::{Worktree, read_pointer};
 use crate::{Error, Result};
 
 /// Git writes this where HEAD is kept in another store than files.
-const NOT_IN_A_FILE: &str = "refs/heads/.invalid";
+pub(crate) const NOT_IN_A_FILE: &str = "refs/heads/.invalid";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Head {

@@ -5,6 +5,7 @@
 //! or reads the process environment; nothing writes the user's `.git/config`, and refs change only by their old value.
 
 mod add;
+mod checked_out;
 mod checkout;
 mod classify;
 mod clean;
@@ -23,6 +24,7 @@ mod history;
 mod ignored;
 mod ignored_path;
 mod index;
+mod index_tree;
 mod lock;
 mod merge;
 mod network;

@@ -17,16 +17,20 @@ use crate::{Error, Result};
 impl Repository {
     /// Says how a branch stands to its base. What can't be found out is an error or `Unknown`, never `Merged`.
     pub async fn load_merge(&self, tip: &CommitId, base_tip: &CommitId, base_commit: &CommitId) -> Result<Merge> {
-        if tip == base_commit || self.is_ancestor(tip, base_commit).await? {
+        if tip == base_commit {
             return Ok(Merge::Unstarted);
         }
-        if self.is_ancestor(tip, base_tip).await? {
-            return Ok(merged(EvidenceKind::Ancestor, format!("`{}` is in the history of base", tip.short())));
+        let (unstarted, fork) = tokio::join!(self.is_ancestor(tip, base_commit), self.load_merge_base(tip, base_tip));
+        if unstarted? {
+            return Ok(Merge::Unstarted);
         }
-        let Some(fork) = self.load_merge_base(tip, base_tip).await? else {
+        let Some(fork) = fork? else {
             let detail = "it shares no history with base".to_owned();
             return Ok(Merge::Unmerged { base: base_tip.clone(), detail });
         };
+        if fork == *tip {
+            return Ok(merged(EvidenceKind::Ancestor, format!("`{}` is in the history of base", tip.short())));
+        }
         match self.look_for_content(tip, base_tip, &fork).await {
             Ok(Some(evidence)) => Ok(Merge::Merged(evidence)),
             Ok(None) => {
@@ -58,13 +62,14 @@ impl Repository {
 
     async fn adds_nothing(&self, tip: &CommitId, base_tip: &CommitId) -> Result<bool> {
         let command = self.command().args(["merge-tree", "--write-tree", "--no-messages", "-z"]);
-        let merge = command.args([base_tip.as_str(), tip.as_str()]).accept(&[0, 1]).run().await?;
+        let merge = command.args([base_tip.as_str(), tip.as_str()]).accept(&[0, 1]).run();
+        let (merge, base_tree) = tokio::join!(merge, self.load_tree(base_tip));
+        let (merge, base_tree) = (merge?, base_tree?);
         if merge.status != 0 {
             return Ok(false);
         }
         let text = String::from_utf8_lossy(&merge.stdout).into_owned();
-        let tree = text.split(['\0', '\n']).next().unwrap_or_default();
-        Ok(tree == self.load_tree(base_tip).await?)
+        Ok(text.split(['\0', '\n']).next().unwrap_or_default() == base_tree)
     }
 
     /// The commit of base that has the branch's whole patch.
@@ -96,7 +101,8 @@ impl Repository {
         Ok(!marks.is_empty() && marks.lines().all(|line| line.starts_with("- ")))
     }
 
-    pub(crate) async fn load_tree(&self, commit: &CommitId) -> Result<String> {
+    /// The tree of a commit.
+    pub async fn load_tree(&self, commit: &CommitId) -> Result<String> {
         self.command().args(["rev-parse", "--verify", "--end-of-options", &format!("{commit}^{{tree}}")]).text().await
     }
 }

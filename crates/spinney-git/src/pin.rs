@@ -1,9 +1,11 @@
 //! The pin: one commit that keeps every object alive which a worktree's admin dir or its branch's log names.
 //!
-//! 1. Collect the names of objects from the admin dir, the branch, its log and its stash entries; keep those that exist.
-//! 2. Write the index as a tree, from a copy: `write-tree` would rewrite the real one. Where there are conflicts, each
-//!    stage is a directory of its own.
-//! 3. Write the commit: its parents are the commits, its tree holds the index and the other objects.
+//! 1. Collect the names of objects from the admin dir, the branch, its log and its stash entries.
+//! 2. The plain case: they all are commits that exist, and the tree of the whole index is written already. Then that is
+//!    the commit's tree, and they are its parents. Git refuses to write a commit of anything else; then:
+//! 3. Keep the names of what exists. Write the index as a tree, from a copy: `write-tree` would rewrite the real one.
+//!    Where there are conflicts, each stage is a directory of its own. Write the commit: its parents are the commits, its
+//!    tree holds the index and the other objects.
 //! 4. Set the rescue ref. A pin that stood there before becomes a parent, so that doing it twice loses nothing.
 //!
 //! Everything is flushed to the disk before the ref is. Submodules' repositories move with the admin dir.
@@ -15,8 +17,9 @@ use spinney_core::{BranchName, CommitId, names};
 
 use crate::command::Command;
 use crate::hidden::copy_index;
+use crate::index_tree::load_whole_tree;
 use crate::lock::RepositoryLock;
-use crate::pin_sources::{load_named, search_file};
+use crate::pin_sources::{HeadFile, head_in_file, load_named, may_have_own_refs, search_file};
 use crate::repository::Repository;
 use crate::{Error, Result};
 
@@ -51,12 +54,10 @@ impl Repository {
         let mut named = load_named(admin_dir)?;
         named.extend(self.load_other_names(admin_dir, branch).await?);
         named.extend(earlier.iter().map(ToString::to_string));
-        let mut objects = self.load_existing(named).await?;
-        if let Some(tree) = self.write_index(lock, admin_dir).await? {
-            objects.others.push(("tree".to_owned(), tree));
-        }
-        let tree = self.write_objects_tree(lock, &objects.others).await?;
-        let commit = self.write_pin(lock, &tree, objects.commits, message).await?;
+        let commit = match self.write_plain_pin(lock, admin_dir, &named, message).await? {
+            Some(commit) => commit,
+            None => self.write_full_pin(lock, admin_dir, named, message).await?,
+        };
         let name = crate::refs::require_ref(rescue_ref)?;
         let none = "0".repeat(commit.as_str().len());
         let old = earlier.as_ref().map_or(none.as_str(), CommitId::as_str);
@@ -65,14 +66,56 @@ impl Repository {
         Ok(commit)
     }
 
+    /// Writes the commit where every name is a commit and the index a tree; none where git says that it is not so.
+    async fn write_plain_pin(
+        &self,
+        lock: &RepositoryLock,
+        admin_dir: &Path,
+        named: &BTreeSet<String>,
+        message: &str,
+    ) -> Result<Option<CommitId>> {
+        let parents: Option<Vec<CommitId>> = named.iter().map(|name| name.parse().ok()).collect();
+        let parents = parents.filter(|parents| (1..=MAX_PARENTS).contains(&parents.len()));
+        let (Some(parents), Some(tree)) = (parents, load_whole_tree(admin_dir)) else { return Ok(None) };
+        match self.write_commit(lock, &tree, &parents, message).await {
+            Ok(commit) => Ok(Some(commit)),
+            Err(Error::Timeout { command, after }) => Err(Error::Timeout { command, after }),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Writes the commit whatever the names are, and whatever the index holds.
+    async fn write_full_pin(
+        &self,
+        lock: &RepositoryLock,
+        admin_dir: &Path,
+        named: BTreeSet<String>,
+        message: &str,
+    ) -> Result<CommitId> {
+        let (objects, index) = tokio::join!(self.load_existing(named), self.write_index(lock, admin_dir));
+        let (mut objects, index) = (objects?, index?);
+        objects.others.extend(index.map(|tree| ("tree".to_owned(), tree)));
+        let tree = self.write_objects_tree(lock, &objects.others).await?;
+        self.write_pin(lock, &tree, objects.commits, message).await
+    }
+
     /// Names that no file of the admin dir need hold: HEAD's target, the branch with its log, refs in another store.
     async fn load_other_names(&self, admin_dir: &Path, branch: Option<&BranchName>) -> Result<BTreeSet<String>> {
         let mut named = BTreeSet::new();
         let inside = || self.command().env("GIT_DIR", admin_dir);
-        let head = inside().args(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).accept(&[0, 1]).text().await?;
-        let own = ["refs/worktree", "refs/bisect", "refs/rewritten"];
-        let refs = inside().args(["for-each-ref", "--format=%(objectname)"]).args(own).text().await?;
-        named.extend(head.lines().chain(refs.lines()).map(str::to_owned));
+        match head_in_file(admin_dir) {
+            Some(HeadFile::Commit) => {}
+            Some(HeadFile::Ref(name)) => named.extend(self.load_ref(&name).await?.map(|commit| commit.to_string())),
+            None => {
+                let command = inside().args(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]);
+                named.extend(command.accept(&[0, 1]).text().await?.lines().map(str::to_owned));
+            }
+        }
+        if may_have_own_refs(admin_dir)? {
+            let own = ["refs/worktree", "refs/bisect", "refs/rewritten"];
+            let refs = inside().args(["for-each-ref", "--format=%(objectname)"]).args(own).text().await?;
+            named.extend(refs.lines().map(str::to_owned));
+        }
         let mut logged = Vec::new();
         if admin_dir.join("reftable").is_dir() {
             logged.push("HEAD".to_owned());
@@ -197,7 +240,7 @@ impl Repository {
     ) -> Result<CommitId> {
         let command = identity(durable(self.holding(lock))).args(["commit-tree", tree]);
         let command = command.args(parents.iter().flat_map(|parent| ["-p", parent.as_str()]));
-        let written = command.args(["-F", "-"]).stdin_bytes(message.as_bytes().to_vec()).text().await?;
+        let written = command.args(["-m", message]).text().await?;
         written.parse().map_err(|_| Error::Unexpected {
             command: "git commit-tree".to_owned(),
             detail: names::for_message(&written),

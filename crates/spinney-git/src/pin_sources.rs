@@ -7,6 +7,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::head::NOT_IN_A_FILE;
+use crate::worktree::read_pointer;
 use crate::{Error, Result};
 
 /// Files of state are small; a log may grow, a patch of `git am` too.
@@ -37,6 +39,48 @@ fn search(directory: &Path, top: bool, named: &mut BTreeSet<String>) -> Result<(
         }
     }
     Ok(())
+}
+
+/// What a HEAD that is a file says.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum HeadFile {
+    /// The full name of the ref that it leads to.
+    Ref(String),
+    /// A commit, whose name [`load_named`] finds.
+    Commit,
+}
+
+/// Reads a worktree's HEAD; none where only git can tell what it leads to.
+pub(crate) fn head_in_file(admin_dir: &Path) -> Option<HeadFile> {
+    let head = admin_dir.join("HEAD");
+    // Long ago HEAD was a link.
+    let text = read_pointer(&head).filter(|_| !head.is_symlink())?;
+    match text.strip_prefix("ref: ") {
+        Some(NOT_IN_A_FILE) => None,
+        Some(name) => crate::refs::require_ref(name).ok().map(|name| HeadFile::Ref(name.to_owned())),
+        None => object_names(text.as_bytes()).any(|name| name == text).then_some(HeadFile::Commit),
+    }
+}
+
+/// Whether a worktree may have refs of its own: there is a file among them, or they are kept in another store.
+pub(crate) fn may_have_own_refs(admin_dir: &Path) -> Result<bool> {
+    Ok(admin_dir.join("reftable").exists() || has_file(&admin_dir.join("refs"))?)
+}
+
+fn has_file(directory: &Path) -> Result<bool> {
+    let failed = |source| Error::io("read", directory, source);
+    let entries = match std::fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(source) if source.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+        Err(source) => return Err(failed(source)),
+    };
+    for entry in entries {
+        let entry = entry.map_err(failed)?;
+        if !entry.file_type().map_err(failed)?.is_dir() || has_file(&entry.path())? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Collects the names of objects in one file.

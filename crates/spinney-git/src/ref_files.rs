@@ -18,6 +18,7 @@ const MAX_DEPTH: usize = 5;
 const MAX_LOOSE: u64 = 4096;
 /// Where refs lead straight to commits.
 const COMMITS: [&str; 3] = ["refs/heads/", "refs/remotes/", "refs/spinney/"];
+const STASH: &str = "refs/stash";
 
 /// An answer from the files.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,7 +75,7 @@ impl<'a> RefFiles<'a> {
     pub(crate) fn read(&self, name: &str) -> Answer {
         let mut name = name.to_owned();
         for _ in 0..MAX_DEPTH {
-            if !COMMITS.iter().any(|prefix| name.starts_with(prefix)) {
+            if name != STASH && !COMMITS.iter().any(|prefix| name.starts_with(prefix)) {
                 return Answer::Unknown;
             }
             match self.read_loose(&name) {

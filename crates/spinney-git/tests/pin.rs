@@ -165,3 +165,95 @@ async fn a_worktree_without_any_commit_can_be_pinned() {
     pin_and_collect(&sandbox, &repository, &worktree, "topic").await;
     assert!(exists(&sandbox, &root, &staged));
 }
+
+#[tokio::test]
+async fn a_plain_worktree_takes_two_calls() {
+    let sandbox = Sandbox::new().await;
+    let root = sandbox.init("app");
+    let (git, log) = sandbox.logging_git().await;
+    let repository = Repository::discover(&git, &root).await.unwrap();
+    let worktree = sandbox.add(&repository, "topic").await;
+    let amended = sandbox.commit(worktree.path(), "a", "first try\n");
+    sandbox.run(worktree.path(), &["commit", "-q", "--amend", "-m", "second try"]);
+    let tip = sandbox.head(worktree.path());
+    std::fs::write(&log, "").unwrap();
+    pin_and_collect(&sandbox, &repository, &worktree, "topic").await;
+    let calls = std::fs::read_to_string(&log).unwrap();
+    // How refs are read is no matter here.
+    let calls: Vec<&str> = calls.lines().filter(|call| !call.contains(" for-each-ref ")).collect();
+    let expected = ["commit-tree", "update-ref"];
+    assert_eq!(calls.len(), expected.len(), "{calls:#?}");
+    assert!(calls.iter().zip(expected).all(|(call, name)| call.contains(&format!(" {name} "))), "{calls:#?}");
+    for object in [amended, tip] {
+        assert!(exists(&sandbox, &root, object.as_str()), "{object} is gone");
+    }
+}
+
+#[tokio::test]
+async fn what_only_looks_plain_is_kept_too() {
+    let sandbox = Sandbox::new().await;
+    let root = sandbox.init("app");
+    let repository = sandbox.open(&root).await;
+    let worktree = sandbox.add(&repository, "topic").await;
+    let tree = worktree.path();
+    // A name of nothing.
+    std::fs::write(worktree.admin_dir().join("SOME_HEAD"), "d".repeat(40)).unwrap();
+    // A ref of its own that leads to another ref, which goes later.
+    let head = sandbox.head(tree);
+    let tree_id = sandbox.run(&root, &["rev-parse", "HEAD^{tree}"]);
+    let led_to = sandbox.run(&root, &["commit-tree", "-m", "led to", "-p", head.as_str(), &tree_id]);
+    sandbox.run(&root, &["update-ref", "refs/other/place", &led_to]);
+    sandbox.run(tree, &["symbolic-ref", "refs/worktree/link", "refs/other/place"]);
+    pin_and_collect(&sandbox, &repository, &worktree, "topic").await;
+    sandbox.run(&root, &["update-ref", "-d", "refs/other/place"]);
+    sandbox.run(&root, &["gc", "-q", "--prune=now"]);
+    assert!(exists(&sandbox, &root, &led_to));
+}
+
+#[tokio::test]
+async fn the_sides_of_a_conflict_that_was_resolved_are_kept() {
+    let sandbox = Sandbox::new().await;
+    let root = sandbox.init("app");
+    let repository = sandbox.open(&root).await;
+    let worktree = sandbox.add(&repository, "topic").await;
+    // Only the index remembers them once the file was added and committed.
+    let mut sides = Vec::new();
+    let mut stages = String::new();
+    for stage in 1..=3 {
+        std::fs::write(sandbox.path("side"), format!("side {stage}\n")).unwrap();
+        let side = sandbox.run(&root, &["hash-object", "-w", sandbox.path("side").to_str().unwrap()]);
+        stages.push_str(&format!("100644 {side} {stage}\tlist\n"));
+        sides.push(side);
+    }
+    let command = worktree.command().args(["update-index", "--index-info"]);
+    command.stdin_bytes(stages.into_bytes()).run().await.unwrap();
+    sandbox.commit(worktree.path(), "list", "resolved\n");
+    assert!(!sandbox.run(worktree.path(), &["ls-files", "--resolve-undo"]).is_empty());
+    pin_and_collect(&sandbox, &repository, &worktree, "topic").await;
+    for side in sides {
+        assert!(exists(&sandbox, &root, &side), "{side} is gone");
+    }
+}
+
+#[tokio::test]
+async fn a_head_that_is_a_link_is_followed_by_git() {
+    let sandbox = Sandbox::new().await;
+    let root = sandbox.init("app");
+    let repository = sandbox.open(&root).await;
+    let worktree = sandbox.add(&repository, "topic").await;
+    let tip = sandbox.commit(worktree.path(), "a", "a\n");
+    // Nothing else in git's directory names the commit.
+    std::fs::rename(worktree.admin_dir().join("logs"), sandbox.path("logs")).unwrap();
+    std::fs::write(sandbox.path("elsewhere"), format!("{tip}\n")).unwrap();
+    let lock = repository.lock("a test").await.unwrap();
+    let pin = async |target: &Path| {
+        let head = worktree.admin_dir().join("HEAD");
+        std::fs::remove_file(&head).unwrap();
+        std::os::unix::fs::symlink(target, &head).unwrap();
+        repository.pin(&lock, worktree.admin_dir(), None, RESCUE, "pin").await
+    };
+    // Git does not take this for a HEAD, and then nobody knows what to keep.
+    assert!(pin(&sandbox.path("elsewhere")).await.is_err());
+    let pin = pin(Path::new("refs/heads/topic")).await.unwrap();
+    assert!(repository.is_ancestor(&tip, &pin).await.unwrap());
+}

@@ -236,3 +236,37 @@ async fn fifty_adds_and_many_readers_at_once_do_not_fail() {
     assert_eq!(std::fs::read(root.join(".git/config")).unwrap(), config);
     assert!(!root.join(".git/FETCH_HEAD").exists());
 }
+
+#[tokio::test]
+async fn a_branch_is_checked_out_wherever_a_head_or_a_rebase_is_on_it() {
+    let sandbox = Sandbox::new().await;
+    let root = sandbox.init("app");
+    sandbox.commit(&root, "list", "base\n");
+    sandbox.run(&root, &["branch", "free"]);
+    let repository = sandbox.open(&root).await;
+    let worktree = sandbox.add(&repository, "topic").await;
+    let answers = async || {
+        let mut answers = Vec::new();
+        for name in ["main", "topic", "free", "no/such"] {
+            answers.push(repository.is_checked_out(&branch(name)).await.unwrap());
+        }
+        answers
+    };
+    assert_eq!(answers().await, [true, true, false, false]);
+    sandbox.commit(&root, "list", "main\n");
+    sandbox.commit(worktree.path(), "list", "topic\n");
+    assert!(!sandbox.try_run(worktree.path(), &["rebase", "main"]).0);
+    assert_eq!(answers().await, [true, true, false, false], "in the middle of a rebase");
+    sandbox.run(worktree.path(), &["rebase", "--abort"]);
+    sandbox.run(worktree.path(), &["switch", "-q", "--detach"]);
+    assert_eq!(answers().await, [true, false, false, false]);
+    // As git made it long ago.
+    let head = root.join(".git/HEAD");
+    std::fs::remove_file(&head).unwrap();
+    std::os::unix::fs::symlink("refs/heads/main", &head).unwrap();
+    assert_eq!(answers().await, [true, false, false, false]);
+    // A worktree that is being made: git is asked.
+    let half_made = repository.common_dir().join("worktrees/half-made");
+    std::fs::create_dir(&half_made).unwrap();
+    assert!(repository.is_checked_out(&branch("main")).await.is_ok_and(|answer| answer));
+}

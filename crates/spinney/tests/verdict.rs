@@ -5,12 +5,15 @@ mod support;
 
 use std::fs::{self, File};
 use std::path::Path;
+use std::time::Duration;
 
 use common::{Story, refused};
 use serde_json::Value;
-use spinney_testkit::{Cli, GitWrapper, Sandbox};
+use spinney_testkit::{Cli, GitWrapper, Sandbox, wait_until};
 use support::Work;
 use support::work::{codes, reasons};
+
+const LONG: Duration = Duration::from_secs(60);
 
 /// The reasons that `why` gives, as code and detail.
 #[track_caller]
@@ -193,9 +196,30 @@ fn what_git_is_in_the_middle_of_holds_it_back() {
 }
 
 #[test]
+fn what_is_clean_is_proved_without_git_and_what_was_uncommitted_is_not_clean() {
+    let story = Story::new();
+    let work = Work::new(&story, "1");
+    work.commit("a.txt", "a");
+    let blind = GitWrapper::failing("status", 128, "fatal: it is broken");
+    let blind = story.cli.with_path_first(blind.directory());
+    let proved = || {
+        let found = reasons(&blind.run(&["why", "issue-1", "--json"]).ok().json()["reasons"]);
+        !codes_of(&found).contains(&"unverifiable")
+    };
+    // A file that is as young as the index proves nothing.
+    wait_until(|| work.try_git(&["update-index", "--force-write-index"]).status == 0 && proved(), LONG);
+    work.git(&["reset", "--quiet", "--soft", "HEAD~1"]);
+    has(&story, &work, &[("dirty", "1 file")]);
+    assert!(!proved(), "the files are those of the index, which is not HEAD");
+}
+
+#[test]
 fn what_can_not_be_answered_blocks_a_person_and_a_sweep() {
     let story = Story::new();
     let work = merged(&story, "1");
+    assert_eq!(swept(&story.cli, "merged", "issue-1"), Ok(()));
+    // Not only the files of HEAD: without that, git need not be asked.
+    fs::create_dir(work.path.join("empty")).unwrap();
     assert_eq!(swept(&story.cli, "merged", "issue-1"), Ok(()));
     for (argument, question) in
         [("status", "what changed"), ("ls-files", "which edits are hidden from git"), ("merge-base", "")]
@@ -242,10 +266,7 @@ fn processes_inside_hold_it_by_directory_and_by_file() {
     let shell = story.sandbox().cli("/bin/sh");
     let inside = shell.in_directory(work.path.join("src")).spawn(&["-c", "exec sleep 1000"]);
     let holding = |detail: &str, process: u32| {
-        spinney_testkit::wait_until(
-            || why(&story, "issue-1") == [("in_use".to_owned(), detail.to_owned())],
-            std::time::Duration::from_secs(30),
-        );
+        wait_until(|| why(&story, "issue-1") == [("in_use".to_owned(), detail.to_owned())], LONG);
         let document = story.cli.run(&["why", "issue-1", "--json"]).ok().json();
         let items = document["reasons"][0]["items"].to_string();
         assert!(items.contains(&format!("pid {process}")), "{items}");

@@ -149,6 +149,19 @@ pub(crate) fn move_to_trash(
     Ok(())
 }
 
+/// Whether a removal has begun to move a workspace: its tree or its admin dir lies in the trash.
+pub(crate) fn has_begun_to_move(context: &Context, home: &Home, workspace: &Workspace) -> Result<bool> {
+    let tree = trash_place(home, &workspace.path, workspace.id.as_str());
+    for place in [tree, trashed_admin_dir(context, &workspace.id)] {
+        match fs::symlink_metadata(&place) {
+            Ok(_) => return Ok(true),
+            Err(_) if is_gone(&place) => {}
+            Err(error) => return Err(Error::files(&place, "inspected")(error)),
+        }
+    }
+    Ok(false)
+}
+
 /// Brings tree and admin dir back, under the caller's lock. Idempotent.
 pub(crate) fn bring_back(
     _lock: &RepositoryLock,

@@ -4,9 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use spinney_core::{ReasonCode, Workspace};
-use spinney_git::{StatusOptions, Worktree};
+use spinney_git::{ObjectFormat, StatusOptions, Worktree};
 
 use super::Findings;
+use super::hold::Hold;
 use crate::cleanup::is_cache;
 use crate::context::Context;
 use crate::prepare::copy::is_same_as_in_main_checkout;
@@ -18,15 +19,24 @@ pub(super) async fn judge_files(
     context: &Context,
     workspace: &Workspace,
     worktree: &Worktree,
+    hold: &Hold,
     findings: &mut Findings,
 ) {
     judge_operation(worktree, findings);
-    let status = match worktree.load_status(&StatusOptions { untracked: true, ignored: true }).await {
+    if is_proved_clean(context, worktree).await {
+        return;
+    }
+    // Git would be found inside the tree.
+    hold.load().await;
+    let everything = StatusOptions { untracked: true, ignored: true };
+    let (status, hidden, links) =
+        tokio::join!(worktree.load_status(&everything), worktree.load_hidden_edits(), worktree.load_gitlinks());
+    let status = match status {
         Ok(status) => status,
         Err(error) => return findings.unverifiable("what changed", error),
     };
     let mut dirty: Vec<PathBuf> = status.changes.into_iter().map(|change| change.path).collect();
-    match worktree.load_hidden_edits().await {
+    match hidden {
         Ok(hidden) => dirty.extend(hidden),
         Err(error) => findings.unverifiable("which edits are hidden from git", error),
     }
@@ -41,7 +51,7 @@ pub(super) async fn judge_files(
     findings.count(ReasonCode::Untracked, "file", shown(&untracked));
 
     let mut nested = nested;
-    match worktree.load_gitlinks().await {
+    match links {
         // A submodule's repository lies in the admin dir, and is asked for its commits there.
         Ok(links) => nested.extend(links.into_iter().filter(|link| workspace.path.join(link).join(".git").is_dir())),
         Err(error) => findings.unverifiable("which repositories lie in it", error),
@@ -68,6 +78,17 @@ pub(super) async fn judge_files(
         let detail = if items.len() == 1 { "1 repository".to_owned() } else { format!("{} repositories", items.len()) };
         findings.add(ReasonCode::NestedRepository, detail, items);
     }
+}
+
+/// Whether the files are those of HEAD, and nothing else is there, not even what is ignored. Without a proof of that,
+/// nothing is known, and git is asked.
+async fn is_proved_clean(context: &Context, worktree: &Worktree) -> bool {
+    let Ok(head) = worktree.load_head().await else { return false };
+    let Some(commit) = head.commit() else { return false };
+    let (tree, format) = (worktree.clone(), ObjectFormat::of(commit));
+    let look = tokio::task::spawn_blocking(move || tree.prove_clean(format));
+    let (proof, committed) = tokio::join!(look, context.git.load_tree(commit));
+    matches!((proof, committed), (Ok(Some(proof)), Ok(tree)) if proof.tree().to_string() == tree)
 }
 
 /// What git was about to do, judged by files alone: the tree need not be there.

@@ -84,7 +84,6 @@ async fn judge_tip(
 async fn merge_with(context: &Context, workspace: &Workspace, tip: &CommitId, base: Option<&CommitId>) -> Merge {
     match base {
         Some(base) => context
-            .git
             .load_merge(tip, base, &workspace.base_commit)
             .await
             .unwrap_or_else(|error| Merge::Unknown { detail: error.to_string() }),

@@ -4,6 +4,7 @@
 
 mod files;
 mod history;
+mod hold;
 
 pub(crate) use files::STATE_FILE;
 
@@ -14,7 +15,8 @@ use spinney_git::Worktree;
 
 use crate::context::{Context, tree_root};
 use crate::provider::worktree::{Tree, find_admin_dir, lock_reason, open};
-use crate::{Engine, Result, disk, processes};
+use crate::verdict::hold::{Held, Hold};
+use crate::{Engine, Result};
 
 /// How many files, commits or processes a reason names.
 const NAMED: usize = 5;
@@ -26,6 +28,10 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
+    fn new(remover: Remover) -> Self {
+        Self { remover, reasons: Vec::new() }
+    }
+
     pub fn add(&mut self, code: ReasonCode, detail: impl Into<String>, items: Vec<String>) {
         let (blocks, overridable) = (code.blocks(self.remover), code.overridable());
         self.reasons.push(Reason { code, detail: detail.into(), items, blocks, overridable });
@@ -56,10 +62,11 @@ pub fn plural(count: usize, noun: &str) -> String {
 impl Engine {
     /// Judges a workspace for a remover. Never fetches; never fails for what it can't see, but says so.
     pub async fn judge(&self, context: &Context, workspace: &Workspace, remover: Remover) -> Result<Verdict> {
-        let mut findings = Findings { remover, reasons: Vec::new() };
+        let mut findings = Findings::new(remover);
+        let hold = Hold::start_looking(&workspace.path);
         let base = self.base_tip(context, workspace).await;
         let merge = match open(context, &workspace.path) {
-            Tree::Whole(worktree) => self.judge_tree(context, workspace, &worktree, base, &mut findings).await,
+            Tree::Whole(worktree) => self.judge_tree(context, workspace, &worktree, base, &hold, &mut findings).await,
             Tree::Missing => self.judge_missing(context, workspace, base, &mut findings).await,
             Tree::RootMissing => {
                 let root = tree_root(&workspace.path).display();
@@ -77,7 +84,7 @@ impl Engine {
             }
         };
         self.judge_row(context, workspace, &mut findings).await?;
-        self.judge_hold(workspace, &mut findings);
+        hold.load().await.judge(&mut findings);
         findings.reasons.sort_by_key(|reason| reason.code);
         Ok(Verdict { reasons: findings.reasons, merge })
     }
@@ -110,11 +117,11 @@ impl Engine {
 
     /// Only what no consent overrides: all that a forced removal must know.
     pub(crate) fn judge_forced(&self, context: &Context, workspace: &Workspace) -> Verdict {
-        let mut findings = Findings { remover: Remover::Person, reasons: Vec::new() };
+        let mut findings = Findings::new(Remover::Person);
         if let Tree::Damaged(error @ spinney_git::Error::MainCheckout { .. }) = open(context, &workspace.path) {
             findings.add(ReasonCode::MainCheckout, error.to_string(), Vec::new());
         }
-        self.judge_hold(workspace, &mut findings);
+        Held::look(&workspace.path).judge(&mut findings);
         let merge = Merge::Unknown { detail: "not asked".to_owned() };
         Verdict { reasons: findings.reasons, merge }
     }
@@ -125,9 +132,14 @@ impl Engine {
         workspace: &Workspace,
         worktree: &Worktree,
         base: Option<CommitId>,
+        hold: &Hold,
         findings: &mut Findings,
     ) -> Merge {
-        files::judge_files(context, workspace, worktree, findings).await;
+        let mut in_history = Findings::new(findings.remover);
+        let ((), merge) = tokio::join!(
+            files::judge_files(context, workspace, worktree, hold, findings),
+            history::judge_branch(context, workspace, Some(worktree), base, &mut in_history),
+        );
         let locked = worktree.admin_dir().join("locked");
         if let Ok(reason) = std::fs::read_to_string(locked)
             && reason.trim() != lock_reason(&workspace.id)
@@ -135,7 +147,8 @@ impl Engine {
             let reason = if reason.trim().is_empty() { "locked in git" } else { reason.trim() };
             findings.add(ReasonCode::Locked, reason, Vec::new());
         }
-        history::judge_branch(context, workspace, Some(worktree), base, findings).await
+        findings.reasons.append(&mut in_history.reasons);
+        merge
     }
 
     /// Reasons that the store knows.
@@ -155,23 +168,6 @@ impl Engine {
             findings.add(ReasonCode::Persistent, format!("{} is lasting", workspace.platform), Vec::new());
         }
         Ok(())
-    }
-
-    /// What holds the directory itself: processes and mounts inside.
-    fn judge_hold(&self, workspace: &Workspace, findings: &mut Findings) {
-        match disk::mounts_inside(&workspace.path) {
-            Ok(mounts) => {
-                let items = mounts.iter().map(|mount| mount.display().to_string()).collect();
-                findings.count(ReasonCode::MountInside, "mount", items);
-            }
-            Err(error) => findings.unverifiable("which file systems are mounted inside", error),
-        }
-        let inside = processes::processes_inside(&workspace.path);
-        let items = inside.iter().map(|process| format!("{} (pid {})", process.command, process.pid)).collect();
-        findings.count(ReasonCode::InUse, "process", items);
-        for reason in &mut findings.reasons {
-            reason.detail = reason.detail.replace("processs", "processes");
-        }
     }
 
     /// How a workspace's branch stands to its base, without a look at its files.

@@ -261,7 +261,10 @@ impl Wood {
     /// Each workspace's name and status, as the store has them once the next command has looked.
     #[track_caller]
     fn statuses(&self) -> Vec<(String, String)> {
-        let list = self.story.cli.run(&["ls", "--all", "--json"]).ok().json();
+        let ran = self.story.cli.run(&["ls", "--all", "--json"]).ok();
+        // Shown when the test fails.
+        eprint!("{}", ran.stderr);
+        let list = ran.json();
         let text = |row: &serde_json::Value, key: &str| row[key].as_str().unwrap().to_owned();
         list["workspaces"].as_array().unwrap().iter().map(|row| (text(row, "name"), text(row, "status"))).collect()
     }
