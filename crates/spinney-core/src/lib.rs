@@ -26,4 +26,4 @@ pub use repository::Repository;
 pub use time::Timestamp;
 pub use verdict::{Consent, Reason, ReasonCode, Remover, Sweep, Verdict};
 pub use work::{Work, WorkKind};
-pub use workspace::{Method, Platform, Populate, Provider, Warm, Workspace, WorkspaceStatus};
+pub use workspace::{Method, Platform, Populate, Provider, Size, Warm, Workspace, WorkspaceStatus};

@@ -154,6 +154,15 @@ pub struct Workspace {
     pub created_at: Timestamp,
     pub last_activity_at: Timestamp,
     pub removed_at: Option<Timestamp>,
+    /// What its tree takes on disk, as far as it was ever measured.
+    pub size: Option<Size>,
+}
+
+/// What a tree took on disk when it was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    pub bytes: u64,
+    pub at: Timestamp,
 }
 
 /// What else is known about a workspace's work; grows without a migration.

@@ -37,6 +37,7 @@ impl Engine {
             created_at: now,
             last_activity_at: now,
             removed_at: None,
+            size: None,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use spinney_core::{
-    BranchName, CommitId, NodeId, RepositoryId, Timestamp, Work, Workspace, WorkspaceId, WorkspaceStatus,
+    BranchName, CommitId, NodeId, RepositoryId, Size, Timestamp, Work, Workspace, WorkspaceId, WorkspaceStatus,
 };
 use sqlx::any::{AnyArguments, AnyRow};
 use sqlx::query::Query;
@@ -23,7 +23,7 @@ macro_rules! workspaces_sql {
             "SELECT w.id, w.account, w.node, w.repository_id, r.owner, r.name AS repository_name, w.kind, w.key, w.name,
                     w.title, w.provider, w.populate, w.path, w.branch, w.base_branch, w.base_commit, w.status, w.error,
                     w.pushed, w.pull_request, w.platform, w.pinned, w.adopted_from, w.metadata, w.created_at,
-                    w.last_activity_at, w.removed_at
+                    w.last_activity_at, w.removed_at, w.size_bytes, w.size_at
              FROM workspaces w JOIN repositories r ON r.id = w.repository_id ",
             $rest
         )
@@ -60,7 +60,14 @@ pub(crate) fn workspace(row: &AnyRow) -> Result<Workspace, Error> {
         created_at: row.time()?,
         last_activity_at: row.time()?,
         removed_at: row.optional_time()?,
+        size: size(&mut row)?,
     })
+}
+
+/// Both columns of a size, or neither.
+fn size(row: &mut Reader<'_>) -> Result<Option<Size>, Error> {
+    let (bytes, at) = (row.optional_unsigned()?, row.optional_time()?);
+    Ok(bytes.zip(at).map(|(bytes, at)| Size { bytes, at }))
 }
 
 /// Which workspaces are meant.
@@ -272,6 +279,16 @@ impl Connection {
         row.map_or(Ok(0), |row| Reader::new("workspaces", &row).unsigned())
     }
 
+    /// When the oldest of what is in the trash of a node was removed.
+    pub async fn oldest_trashed(&mut self, account: &str, node: &NodeId) -> Result<Option<Timestamp>, Error> {
+        let query = sqlx::query(
+            "SELECT MIN(COALESCE(removed_at, last_activity_at)) FROM workspaces
+             WHERE account = $1 AND node = $2 AND status = 'trashed'",
+        );
+        let row = self.fetch_optional(query.bind(account).bind(node.as_str())).await?;
+        row.map_or(Ok(None), |row| Reader::new("workspaces", &row).optional_time())
+    }
+
     /// Forgets a workspace that never came to be, with all that points at it, in the caller's transaction.
     pub async fn delete_workspace(&mut self, id: &WorkspaceId) -> Result<bool, Error> {
         self.require_transaction()?;
@@ -284,6 +301,13 @@ impl Connection {
             self.execute(sqlx::query(statement).bind(id.as_str())).await?;
         }
         Ok(self.execute(sqlx::query("DELETE FROM workspaces WHERE id = $1").bind(id.as_str())).await? > 0)
+    }
+
+    /// Notes what a workspace takes on disk; nothing else of its row is written.
+    pub async fn record_size(&mut self, id: &WorkspaceId, size: Size) -> Result<(), Error> {
+        let query = sqlx::query("UPDATE workspaces SET size_bytes = $2, size_at = $3 WHERE id = $1");
+        let bytes = i64::try_from(size.bytes).unwrap_or(i64::MAX);
+        self.execute(query.bind(id.as_str()).bind(bytes).bind(size.at.as_millisecond())).await.map(drop)
     }
 
     /// Notes that something happened in a workspace; an earlier time than the known one changes nothing.

@@ -77,7 +77,8 @@ impl App {
         })
     }
 
-    async fn open_engine(&self) -> Result<Engine> {
+    /// Opens the engine, and leaves what others left half done.
+    pub async fn open_engine(&self) -> Result<Engine> {
         let options = EngineOptions {
             home: self.home()?,
             account: "local".to_owned(),

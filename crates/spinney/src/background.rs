@@ -1,33 +1,31 @@
 //! Work that need not keep a person waiting: a process of its own, which leaves when it is done.
 
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
-use spinney_core::Timestamp;
-use spinney_engine::{Context, Engine};
+use spinney_engine::{Context, Engine, Sizes};
 
 use crate::app::App;
 use crate::error::Result;
 
 /// The quota is looked at no more often than this: it takes a walk through the trash.
 const LOOK_EVERY: Duration = Duration::from_secs(60 * 60);
+/// Sizes that nobody waits for are measured no more often than this.
+const MEASURE_EVERY: Duration = Duration::from_secs(60);
 
 /// Starts a purge of what is due in the trash, if anything may be.
 pub async fn purge_what_is_due(app: &App, engine: &Engine) -> Result<()> {
-    let now = Timestamp::now();
-    let keeps = !engine.config().cleanup.trash_for.0.is_zero();
-    let due = keeps && engine.trash(false).await?.iter().any(|trashed| trashed.until <= now);
+    let due = engine.is_trash_due().await?;
     let stamp = engine.home().root().join("purged");
-    let looked = std::fs::metadata(&stamp).and_then(|metadata| metadata.modified());
-    let long_ago = looked.is_ok_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age > LOOK_EVERY));
+    let long_ago = age(&stamp).is_some_and(|age| age > LOOK_EVERY);
     // Nothing here is worth failing a command that has done its work.
     let _ = std::fs::OpenOptions::new().create(true).append(true).open(&stamp);
-    if !due && !long_ago {
-        return Ok(());
+    if due || long_ago {
+        let _ = std::fs::write(&stamp, "");
+        start(app, engine, &["trash", "purge", "--background"]);
     }
-    let _ = std::fs::write(&stamp, "");
-    start(app, engine, &["trash", "purge", "--background"]);
     Ok(())
 }
 
@@ -38,6 +36,32 @@ pub async fn fill_pool(app: &App, engine: &Engine, context: &Context) -> Result<
         start(app, engine, &["--repo", &repository, "pool", "fill", "--background"]);
     }
     Ok(())
+}
+
+/// Starts measuring what is unknown or old, unless somebody is at it.
+pub fn measure(app: &App, engine: &Engine) {
+    if matches!(engine.become_measurer(), Ok(Some(_))) {
+        let _ = std::fs::write(engine.home().root().join("measured"), "");
+        start(app, engine, &["measure"]);
+    }
+}
+
+/// The same for a command that shows only what is known: when that is little, and not all the time.
+pub fn measure_if_much_is_due(app: &App, engine: &Engine, sizes: &Sizes) {
+    let lately = age(&engine.home().root().join("measured")).is_some_and(|age| age < MEASURE_EVERY);
+    if sizes.due * 4 > sizes.trees && !lately {
+        measure(app, engine);
+    }
+}
+
+/// Lets whatever else runs go first, from here on: the disk too, as far as the system ties it to this.
+pub fn give_way() {
+    let _ = rustix::process::nice(19);
+}
+
+/// How long ago a file was written.
+fn age(file: &Path) -> Option<Duration> {
+    SystemTime::now().duration_since(std::fs::metadata(file).ok()?.modified().ok()?).ok()
 }
 
 /// Starts this very program with other arguments, in a process of its own. A command that has done its work does not

@@ -83,4 +83,5 @@ pub enum Command {
     Completions(commands::completions::CompletionsArgs),
     ShellInit(commands::shell_init::ShellInitArgs),
     Demo(commands::demo::DemoArgs),
+    Measure(commands::measure::MeasureArgs),
 }

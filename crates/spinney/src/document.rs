@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 use spinney_core::{Repository, Verdict, Workspace, WorkspaceStatus};
-use spinney_engine::{Details, Engine};
+use spinney_engine::{Details, Engine, Sizes, has_tree};
 
 /// One workspace.
 pub fn workspace(engine: &Engine, workspace: &Workspace) -> Value {
+    let size = workspace.size.filter(|_| has_tree(workspace));
     json!({
         "id": workspace.id,
         "name": workspace.name,
@@ -31,6 +32,8 @@ pub fn workspace(engine: &Engine, workspace: &Workspace) -> Value {
         "created_at": workspace.created_at,
         "last_activity_at": workspace.last_activity_at,
         "removed_at": workspace.removed_at,
+        "size_bytes": size.map(|size| size.bytes),
+        "size_at": size.map(|size| size.at),
     })
 }
 
@@ -53,6 +56,11 @@ pub fn verdict(engine: &Engine, row: &Workspace, verdict: &Verdict) -> Value {
         "reasons": verdict.reasons,
         "evidence": verdict.evidence().collect::<Vec<_>>(),
     })
+}
+
+/// What is known of some workspaces' sizes.
+pub fn sizes(sizes: &Sizes) -> Value {
+    json!({ "bytes": sizes.bytes, "known": sizes.known, "of": sizes.trees })
 }
 
 pub fn repository(repository: &Repository, live: usize) -> Value {

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use common::{Story, refused};
 use serde_json::Value;
-use spinney_testkit::{Cli, wait_until};
+use spinney_testkit::{Cli, GitWrapper, wait_until};
 use support::Work;
 use support::kinds::TREE;
 use support::tokens::Tokens;
@@ -160,6 +160,46 @@ fn what_is_due_goes_in_the_background() {
     assert!(!archive(&story, &two).exists(), "it held nothing");
     wait_until(|| story.cli.run(&["trash", "purge"]).status == 0, LONG);
     story.cli.run(&["restore", "issue-1"]).ok();
+}
+
+/// The `nice` of a process.
+fn nice(pid: &str) -> i32 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    stat.rsplit_once(") ").unwrap().1.split(' ').nth(16).unwrap().parse().unwrap()
+}
+
+#[test]
+fn in_the_background_everybody_else_goes_first() {
+    let story = Story::new();
+    removed(&story, "1");
+    // A git that tells who started it, and waits until that was looked at.
+    let git = GitWrapper::new(
+        r#"if tr '\0' ' ' < /proc/$PPID/cmdline | grep -q -e 'trash purge'; then
+    echo $PPID > "$HERE/new"; mv "$HERE/new" "$HERE/purger"
+    while [ ! -e "$HERE/go" ] && [ -e "$0" ]; do sleep 0.02; done
+fi
+exec "$GIT" "$@"
+"#,
+    );
+    let purger = || fs::read_to_string(git.directory().join("purger")).unwrap_or_default().trim().to_owned();
+    let watched = story.cli.with_path_first(git.directory());
+    let other = Work::new(&story, "2");
+    watched.with_variable("SPINNEY_CLEANUP__TRASH_FOR", "1ms").run(&["rm", &other.name]).ok();
+    wait_until(|| !purger().is_empty(), LONG);
+    assert_eq!(nice(&purger()), 19);
+    fs::write(git.directory().join("go"), "").unwrap();
+    wait_until(|| trashed(&story.cli).is_empty(), LONG);
+    wait_until(|| story.cli.run(&["trash", "purge"]).status == 0, LONG);
+    // Who is waited for does not wait for others.
+    for file in ["go", "purger"] {
+        fs::remove_file(git.directory().join(file)).unwrap();
+    }
+    let third = removed(&story, "3");
+    let waited_for = watched.spawn(&["trash", "purge", third.name.as_str()]);
+    wait_until(|| !purger().is_empty(), LONG);
+    assert_eq!(nice(&purger()), nice("self"));
+    fs::write(git.directory().join("go"), "").unwrap();
+    waited_for.wait().ok();
 }
 
 #[test]

@@ -9,5 +9,5 @@ mod view;
 
 pub(crate) use archive::load_marker;
 pub use purge::{Purged, Trashed};
-pub(crate) use size::size_on_disk;
+pub(crate) use size::{size_on_disk, size_on_disk_until};
 pub(crate) use view::VIEW;

@@ -81,6 +81,13 @@ impl Engine {
         Ok(list)
     }
 
+    /// Whether anything in the trash was kept for longer than `trash_for`.
+    pub async fn is_trash_due(&self) -> Result<bool> {
+        let keep = self.config.cleanup.trash_for.0;
+        let oldest = self.store.read().await?.oldest_trashed(&self.account, self.home.node()).await?;
+        Ok(!keep.is_zero() && oldest.is_some_and(|removed_at| removed_at.plus(keep) <= Timestamp::now()))
+    }
+
     /// What is due: kept for longer than `trash_for`, and the oldest of the rest while all take more than `trash_quota`.
     pub async fn expired(&self) -> Result<Vec<Workspace>> {
         let (keep, quota) = (self.config.cleanup.trash_for.0, self.config.cleanup.trash_quota.0);

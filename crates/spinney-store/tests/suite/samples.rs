@@ -47,10 +47,16 @@ pub fn workspace(repository: &Repository, work: Work) -> Workspace {
         platform: Platform::Cli,
         pinned: true,
         adopted_from: Some("/elsewhere/tree".into()),
-        metadata: Metadata { related_issues: vec![42], related_prs: vec![9], keywords: vec!["dark mode".into()] },
+        metadata: Metadata {
+            related_issues: vec![42],
+            related_prs: vec![9],
+            keywords: vec!["dark mode".into()],
+            warm: None,
+        },
         created_at: Timestamp::from_millisecond(1_700_000_000_001),
         last_activity_at: Timestamp::from_millisecond(1_700_000_000_002),
         removed_at: Some(Timestamp::from_millisecond(1_700_000_000_003)),
+        size: None,
         work,
         id,
     }

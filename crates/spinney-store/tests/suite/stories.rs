@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use spinney_core::workspace::Metadata;
-use spinney_core::{NodeId, OperationStatus, Platform, Timestamp, Work, WorkspaceStatus};
+use spinney_core::{NodeId, OperationStatus, Platform, Size, Timestamp, Work, WorkspaceStatus};
 use spinney_store::{Error, Event, Port, WorkspaceFilter};
 
 use crate::backend::{Backend, on_both};
@@ -227,6 +227,47 @@ on_both! {
         assert_eq!(connection.workspace(&workspace.id).await.unwrap().unwrap().last_activity_at, later);
     }
 
+    async fn a_size_is_kept_beside_the_row(backend: &Backend) {
+        let store = backend.store().await;
+        let (repository, workspace) = one_workspace(&store).await;
+        let other = crate::samples::workspace(&repository, Work::issue(7));
+        let mut connection = store.read().await.unwrap();
+        assert!(connection.insert_workspace(&other).await.unwrap());
+        assert_eq!(connection.workspace(&workspace.id).await.unwrap().unwrap().size, None);
+        let size = Size { bytes: 5 << 40, at: Timestamp::from_millisecond(1_800_000_000_000) };
+        connection.record_size(&workspace.id, size).await.unwrap();
+        // Who writes the row without knowing the size leaves it as it is.
+        assert!(connection.update_workspace(&workspace, &[workspace.status]).await.unwrap());
+        assert_eq!(connection.workspace(&workspace.id).await.unwrap().unwrap().size, Some(size));
+        assert_eq!(connection.workspace(&other.id).await.unwrap().unwrap().size, None);
+        let smaller = Size { bytes: 0, ..size };
+        connection.record_size(&workspace.id, smaller).await.unwrap();
+        let listed = connection.workspaces(&everything()).await.unwrap();
+        assert!(listed.iter().any(|row| row.size == Some(smaller)));
+    }
+
+    async fn the_oldest_of_the_trash_is_told(backend: &Backend) {
+        let store = backend.store().await;
+        let repository = one_repository(&store).await;
+        let mut connection = store.read().await.unwrap();
+        assert_eq!(connection.oldest_trashed("local", &repository.node).await.unwrap(), None);
+        for (issue, status, removed_at) in [
+            (1, WorkspaceStatus::Active, Some(1)),
+            (2, WorkspaceStatus::Trashed, Some(300)),
+            (3, WorkspaceStatus::Trashed, None),
+            (4, WorkspaceStatus::Purged, Some(2)),
+        ] {
+            let removed_at = removed_at.map(Timestamp::from_millisecond);
+            let last_activity_at = Timestamp::from_millisecond(200);
+            let row = workspace(&repository, Work::issue(issue));
+            let row = spinney_core::Workspace { status, removed_at, last_activity_at, ..row };
+            assert!(connection.insert_workspace(&row).await.unwrap());
+        }
+        let oldest = connection.oldest_trashed("local", &repository.node).await.unwrap();
+        assert_eq!(oldest, Some(Timestamp::from_millisecond(200)));
+        assert_eq!(connection.oldest_trashed("local", &NodeId::generate()).await.unwrap(), None);
+    }
+
     async fn several_works_share_a_workspace_until_they_are_freed(backend: &Backend) {
         let store = backend.store().await;
         let (repository, workspace) = one_workspace(&store).await;
@@ -401,7 +442,7 @@ on_both! {
         let (name, version) = info.engine.split_once(' ').unwrap();
         assert_eq!(name, if backend.is_sqlite() { "SQLite" } else { "PostgreSQL" });
         assert!(version.chars().all(|c| c.is_ascii_digit() || c == '.'), "{version}");
-        assert_eq!(info.schema, 3);
+        assert_eq!(info.schema, 4);
         assert!(info.size_bytes.unwrap() > 0);
         assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
     }

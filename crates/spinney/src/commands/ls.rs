@@ -1,11 +1,15 @@
 //! `spinney ls`: the workspaces, from the store alone or with what git says.
 
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
 use clap::Args;
 use serde_json::json;
-use spinney_core::{Workspace, WorkspaceStatus};
-use spinney_engine::{Among, Context, Details, Engine, plural};
+use spinney_core::{Workspace, WorkspaceId, WorkspaceStatus};
+use spinney_engine::{Among, Context, Details, Engine, has_tree, plural, size};
 
 use crate::app::App;
+use crate::background;
 use crate::document;
 use crate::error::Result;
 use crate::ui::table::{Cell, Table};
@@ -18,11 +22,17 @@ const AT_ONCE: usize = 8;
 ///
 /// From the store alone, at once; `-l` asks git in every tree. Outside of any repository, those of all.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  spinney ls\n  spinney ls -l\n  spinney ls --all --json")]
+#[command(after_help = "Examples:\n  spinney ls\n  spinney ls -l\n  spinney ls --size\n  spinney ls --all --json")]
 pub struct LsArgs {
     /// Ask git: changes, distance from base, merged or not
     #[arg(short)]
     long: bool,
+    /// What each takes on disk, measured at most some minutes ago
+    #[arg(long)]
+    size: bool,
+    /// How long to wait for sizes that are not known yet; the rest is measured in the background
+    #[arg(long, hide = true, value_name = "MS", default_value_t = 1000)]
+    measure_ms: u64,
     /// The trash too
     #[arg(long)]
     all: bool,
@@ -46,6 +56,11 @@ pub async fn run(app: &App, args: LsArgs) -> Result<u8> {
     } else {
         None
     };
+    let unmeasured = if args.size {
+        Some(measure(app, &engine, &mut workspaces, Duration::from_millis(args.measure_ms)).await?)
+    } else {
+        None
+    };
     app.ui.progress.clear();
     if app.ui.json {
         let document = |(index, workspace): (usize, &Workspace)| {
@@ -61,9 +76,28 @@ pub async fn run(app: &App, args: LsArgs) -> Result<u8> {
     }
     print_heading(app, context.as_ref(), &workspaces);
     if !workspaces.is_empty() {
-        app.ui.print(table(&workspaces, details.as_deref(), context.is_none()).render());
+        app.ui.print(table(&workspaces, details.as_deref(), unmeasured.as_ref(), context.is_none()).render());
+    }
+    if let Some(count) = unmeasured.map(|left| left.len()).filter(|count| *count > 0) {
+        let count = plural(count, "size").replace("size", "more size");
+        app.ui.say(format!("{count} still being measured: `spinney ls --size` shows them soon"));
     }
     Ok(0)
+}
+
+/// Measures for as long as a person waits; gives those whose turn did not come, which somebody else measures now.
+async fn measure(
+    app: &App,
+    engine: &Engine,
+    workspaces: &mut [Workspace],
+    patience: Duration,
+) -> Result<HashSet<WorkspaceId>> {
+    app.ui.progress.set("measuring trees".to_owned());
+    let left = engine.measure(workspaces, Some(Instant::now() + patience)).await?;
+    if !left.is_empty() {
+        background::measure(app, engine);
+    }
+    Ok(left)
 }
 
 fn print_heading(app: &App, context: Option<&Context>, workspaces: &[Workspace]) {
@@ -80,10 +114,18 @@ fn print_heading(app: &App, context: Option<&Context>, workspaces: &[Workspace])
     }
 }
 
-fn table(workspaces: &[Workspace], details: Option<&[Details]>, with_repository: bool) -> Table {
+fn table(
+    workspaces: &[Workspace],
+    details: Option<&[Details]>,
+    unmeasured: Option<&HashSet<WorkspaceId>>,
+    with_repository: bool,
+) -> Table {
     let mut columns = vec!["NAME", "BRANCH", "STATE"];
     if details.is_some() {
         columns.extend(["CHANGES", "±BASE"]);
+    }
+    if unmeasured.is_some() {
+        columns.push("SIZE");
     }
     columns.extend(["AGE", "BY"]);
     if with_repository {
@@ -101,6 +143,9 @@ fn table(workspaces: &[Workspace], details: Option<&[Details]>, with_repository:
         if let Some(details) = details {
             cells.extend([Cell::from(changes(details)), Cell::from(distance(details))]);
         }
+        if let Some(unmeasured) = unmeasured {
+            cells.push(Cell::from(size_of(workspace, unmeasured)));
+        }
         cells.extend([Cell::from(words::age(workspace.last_activity_at)), Cell::from(workspace.platform.as_str())]);
         if with_repository {
             cells.push(Cell::from(workspace.repository.to_string()));
@@ -108,6 +153,16 @@ fn table(workspaces: &[Workspace], details: Option<&[Details]>, with_repository:
         table.row(cells);
     }
     table
+}
+
+/// What it takes on disk, also when that was measured a while ago.
+fn size_of(workspace: &Workspace, unmeasured: &HashSet<WorkspaceId>) -> String {
+    match workspace.size {
+        _ if !has_tree(workspace) => "–".to_owned(),
+        Some(known) => size(known.bytes),
+        None if unmeasured.contains(&workspace.id) => "…".to_owned(),
+        None => "?".to_owned(),
+    }
 }
 
 fn state_style(state: &str) -> anstyle::Style {

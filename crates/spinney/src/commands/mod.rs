@@ -10,6 +10,7 @@ pub mod doctor;
 pub mod exec;
 pub mod init;
 pub mod ls;
+pub mod measure;
 pub mod new;
 pub mod path;
 pub mod pin;
@@ -55,5 +56,6 @@ pub async fn run(app: &App, command: Command) -> Result<u8> {
         Command::Completions(args) => completions::run(app, &args),
         Command::ShellInit(args) => shell_init::run(app, &args),
         Command::Demo(args) => demo::run(app, args).await,
+        Command::Measure(args) => measure::run(app, args).await,
     }
 }

@@ -3,14 +3,17 @@
 use clap::Args;
 use serde_json::json;
 use spinney_core::WorkspaceStatus;
-use spinney_engine::{Among, size};
+use spinney_engine::{Among, Sizes, plural, size};
 
 use crate::app::App;
+use crate::background;
 use crate::document;
 use crate::error::Result;
 use crate::ui::table::{Cell, Table};
 
 /// Tell the counts: workspaces by status for each repository, limits, disk
+///
+/// From the store alone; sizes are measured behind your back when too few are known.
 #[derive(Debug, Args)]
 #[command(after_help = "Example: spinney status --json")]
 pub struct StatusArgs {}
@@ -28,11 +31,19 @@ pub async fn run(app: &App, _args: StatusArgs) -> Result<u8> {
         let workspaces = engine.workspaces(Some(&repository.id), Among::All).await?;
         rows.push((repository, workspaces));
     }
+    let all: Vec<_> = rows.iter().flat_map(|(_, workspaces)| workspaces.iter().cloned()).collect();
+    let sizes = Sizes::of(&all);
+    background::measure_if_much_is_due(app, &engine, &sizes);
     if app.ui.json {
         let repositories: Vec<_> = rows
             .iter()
             .map(|(repository, workspaces)| {
-                json!({ "repository": repository.name, "limit": limit, "workspaces": document::counts(workspaces) })
+                json!({
+                    "repository": repository.name,
+                    "limit": limit,
+                    "workspaces": document::counts(workspaces),
+                    "size": document::sizes(&Sizes::of(workspaces)),
+                })
             })
             .collect();
         app.ui.print_json(&json!({ "repositories": repositories, "free_disk": engine.free_disk() }));
@@ -57,6 +68,10 @@ pub async fn run(app: &App, _args: StatusArgs) -> Result<u8> {
             ]);
         }
         app.ui.print(table.render());
+    }
+    if sizes.known > 0 {
+        let known = if sizes.known == sizes.trees { String::new() } else { format!(" {} of", sizes.known) };
+        app.ui.say(format!("{} in{known} {}", size(sizes.bytes), plural(sizes.trees, "tree")));
     }
     if let Some(free) = engine.free_disk() {
         app.ui.say(format!("{} free in {}", size(free), engine.home().root().display()));

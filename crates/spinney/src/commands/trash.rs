@@ -6,6 +6,7 @@ use spinney_core::Workspace;
 use spinney_engine::{Among, Engine, Purged, size};
 
 use crate::app::App;
+use crate::background;
 use crate::completion::trashed_names;
 use crate::document;
 use crate::error::{CliError, Result};
@@ -98,14 +99,13 @@ async fn ls(app: &App, sizes: bool) -> Result<u8> {
     Ok(0)
 }
 
-async fn purge(app: &App, names: &[String], all: bool, background: bool) -> Result<u8> {
-    if background {
-        // Whatever else runs goes first.
-        let _ = rustix::process::nice(19);
+async fn purge(app: &App, names: &[String], all: bool, in_background: bool) -> Result<u8> {
+    if in_background {
+        background::give_way();
     }
     let engine = app.engine().await?;
     let Some(_sweeper) = engine.become_sweeper()? else {
-        return if background { Ok(0) } else { Err(CliError::held("another sweep is under way")) };
+        return if in_background { Ok(0) } else { Err(CliError::held("another sweep is under way")) };
     };
     let due: Vec<Workspace> = if all {
         engine.trash(false).await?.into_iter().map(|trashed| trashed.workspace).collect()
