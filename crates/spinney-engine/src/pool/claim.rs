@@ -189,8 +189,7 @@ impl Engine {
         }
         drop(lock);
         fail::point("unclaim.branch")?;
-        member.metadata.warm =
-            Some(Warm { ready: false, error: Some(format!("a claim failed: {cause}")), ..data.member.clone() });
+        member.metadata.warm = Some(data.member.clone().out_of_use(format!("a claim failed: {cause}")));
         let mut db = self.store.write().await?;
         db.update_workspace(&member, &[WorkspaceStatus::Creating]).await?;
         db.delete_works(&member.id).await?;

@@ -1,11 +1,10 @@
 //! Fills a pool: makes what is missing, brings up to date what is behind, takes out what is too much.
 
 use serde::Serialize;
-use spinney_core::{CommitId, Workspace};
+use spinney_core::Workspace;
 
 use super::retire::Drained;
-use super::settings_hash;
-use super::survey::{MemberState, state};
+use super::survey::{MemberState, fails_still, state};
 use crate::context::Context;
 use crate::lookup::Among;
 use crate::notice::Observer;
@@ -33,6 +32,14 @@ pub struct Filled {
     pub ready: usize,
     /// Why it stopped before the pool was full.
     pub stopped: Option<String>,
+}
+
+impl Filled {
+    /// Whether it changed anything; where it did not, another one would not either.
+    #[must_use]
+    pub fn did_something(&self) -> bool {
+        self.made + self.refreshed + self.retired.deleted + self.retired.trashed.len() > 0
+    }
 }
 
 impl Engine {
@@ -74,7 +81,7 @@ impl Engine {
     ) -> Result<()> {
         let size = usize::try_from(context.config().pool.size).unwrap_or(usize::MAX);
         for member in self.members(context, base, MemberState::Failed).await? {
-            if size > 0 && patience == Patience::Background && is_current(context, &member, &base.tip) {
+            if size > 0 && patience == Patience::Background && fails_still(context, &member, Some(base)) {
                 filled.stopped = failure_of(&member);
                 return Ok(());
             }
@@ -158,12 +165,6 @@ impl Engine {
             _ => Ok(true),
         }
     }
-}
-
-/// Whether a member was prepared, or failed to be, under the base and settings that hold now.
-fn is_current(context: &Context, member: &Workspace, base: &CommitId) -> bool {
-    let settings = member.metadata.warm.as_ref().map(|warm| warm.settings.as_str());
-    member.base_commit == *base && settings == Some(&settings_hash(context.config()))
 }
 
 fn failure_of(member: &Workspace) -> Option<String> {

@@ -277,8 +277,7 @@ impl Engine {
     /// Leaves a member that somebody moved on from base, with the reason; the next filling sees to it.
     pub(super) async fn keep_member(&self, operation: &Operation, workspace: &Workspace) -> Result<()> {
         let before = workspace.metadata.warm.clone().unwrap_or_default();
-        let error = Some("somebody works in it".to_owned());
-        self.settle_member(operation, workspace.clone(), Warm { error, ready: false, ..before }).await.map(drop)
+        self.settle_member(operation, workspace.clone(), before.out_of_use("somebody works in it")).await.map(drop)
     }
 
     /// Finishes or undoes what a filler left that died.
@@ -307,8 +306,7 @@ impl Engine {
                     workspace.base_commit = commit.clone();
                 }
                 let before = workspace.metadata.warm.clone().unwrap_or_default();
-                let error = Some("its refresh was interrupted".to_owned());
-                self.settle_member(operation, workspace, Warm { error, ready: false, ..before }).await?;
+                self.settle_member(operation, workspace, before.out_of_use("its refresh was interrupted")).await?;
                 Ok("undone")
             }
         }

@@ -96,9 +96,10 @@ impl Engine {
         let base = self.known_base(context, None).await.ok();
         let states: Vec<_> = members.iter().map(|member| state(context, member, base.as_ref())).collect();
         let count = |state: MemberState| states.iter().filter(|found| **found == state).count();
-        // One that failed is a person's to look at; as long as it is there, no second one is tried.
+        // One that failed is a person's to look at; as long as nothing changed, no second one is tried.
+        let in_vain = members.iter().any(|member| fails_still(context, member, base.as_ref()));
         let good = count(MemberState::Ready);
-        let wants = count(MemberState::Behind) > 0 || (good < size && count(MemberState::Failed) == 0) || good > size;
+        let wants = count(MemberState::Behind) > 0 || (good < size && !in_vain) || good > size;
         Ok(wants && self.try_lock_pool(&context.repository.id)?.is_some())
     }
 
@@ -134,6 +135,14 @@ pub(super) fn state(context: &Context, member: &Workspace, base: Option<&Base>) 
             if current { MemberState::Ready } else { MemberState::Behind }
         }
     }
+}
+
+/// Whether a member's preparation failed under the base and settings that hold now: another's would, too.
+pub(super) fn fails_still(context: &Context, member: &Workspace, base: Option<&Base>) -> bool {
+    let settings = member.metadata.warm.as_ref().map(|warm| warm.settings.as_str());
+    state(context, member, base) == MemberState::Failed
+        && settings == Some(&settings_hash(context.config()))
+        && base.is_none_or(|base| base.tip == member.base_commit)
 }
 
 fn describe(member: &Workspace, state: MemberState) -> PoolMember {

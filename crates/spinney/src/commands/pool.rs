@@ -15,6 +15,9 @@ use crate::ui::{style, words};
 /// How long the background waits before it begins: whoever claims one workspace often claims the next right after.
 const BEGIN_AFTER: Duration = Duration::from_millis(300);
 
+/// How often the background looks again although it could do nothing.
+const IDLE_ROUNDS: usize = 2;
+
 /// Look at the warm workspaces, make them, or give them up
 #[derive(Debug, Args)]
 #[command(
@@ -179,15 +182,19 @@ async fn fill_in_background(app: &App) -> Result<u8> {
     tokio::time::sleep(BEGIN_AFTER).await;
     let engine = app.engine().await?;
     let mut context: Context = app.context(&engine).await?;
-    loop {
+    let mut idle = 0;
+    // What was claimed while the lock was held is ours to replace: who claimed it saw the lock, and left it to us. What
+    // can't be done (a member in use that is one too many) is not tried for ever.
+    while idle < IDLE_ROUNDS {
         let (fresh, filled) = engine.fill_pool(context, Patience::Background, &|_| {}).await?;
         context = fresh;
-        let stopped = filled.is_none_or(|filled| filled.stopped.is_some());
-        // What was claimed while the lock was held is ours to replace: who claimed it saw the lock, and left it to us.
-        if stopped || !engine.pool_wants_filling(&context).await? {
-            return Ok(0);
+        let Some(filled) = filled.filter(|filled| filled.stopped.is_none()) else { break };
+        if !engine.pool_wants_filling(&context).await? {
+            break;
         }
+        idle = if filled.did_something() { 0 } else { idle + 1 };
     }
+    Ok(0)
 }
 
 async fn drain(app: &App) -> Result<u8> {
