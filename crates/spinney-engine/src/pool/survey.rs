@@ -18,7 +18,7 @@ use crate::{Engine, Result};
 pub enum MemberState {
     /// At base, prepared.
     Ready,
-    /// Prepared, but base or settings have moved on: a claim takes it, and moves what differs.
+    /// Prepared, but base or settings have moved on. Where only base has, a claim takes it and moves what differs.
     Behind,
     /// Somebody prepares it.
     Preparing,
