@@ -13,6 +13,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use spinney_core::config::Lfs;
+use spinney_core::names::cut_for_message;
 use spinney_core::{
     CommitId, Operation, OperationKind, OperationStatus, Timestamp, Warm, Workspace, WorkspaceId, WorkspaceStatus,
 };
@@ -35,6 +36,9 @@ pub(super) const RETIRING: &str = "retiring";
 
 /// How many lines of a failed set-up's output are kept for `pool status`.
 const KEPT_LINES: usize = 20;
+
+/// How many characters of each: they lie in the row.
+const KEPT_CHARS: usize = 300;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct WarmData {
@@ -144,7 +148,7 @@ impl Engine {
         let listening = |notice: Notice| {
             if let Notice::SetupOutput(line) = &notice {
                 let mut lines = last_lines.lock().unwrap_or_else(PoisonError::into_inner);
-                lines.push_back(line.clone());
+                lines.push_back(cut_for_message(line, KEPT_CHARS));
                 if lines.len() > KEPT_LINES {
                     lines.pop_front();
                 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use spinney_core::names::for_message;
+use spinney_core::names::cut_for_message;
 use spinney_engine::{Context, Drained, Engine, Filled, MemberState, Patience, PoolStatus, plural};
 
 use crate::app::App;
@@ -14,6 +14,9 @@ use crate::ui::{style, words};
 
 /// How long the background waits before it begins: whoever claims one workspace often claims the next right after.
 const BEGIN_AFTER: Duration = Duration::from_millis(300);
+
+/// How much of a line is shown: how a set-up command ended stands after the command itself.
+const SHOWN_CHARS: usize = 4000;
 
 /// How often the background looks again although it could do nothing.
 const IDLE_ROUNDS: usize = 2;
@@ -126,7 +129,7 @@ fn state_word(state: MemberState) -> &'static str {
 
 /// What a set-up printed is somebody else's text: no escape sequence of it reaches the terminal.
 fn indented(text: &str) -> String {
-    text.lines().map(for_message).collect::<Vec<_>>().join("\n    ")
+    text.lines().map(|line| cut_for_message(line, SHOWN_CHARS)).collect::<Vec<_>>().join("\n    ")
 }
 
 async fn fill(app: &App) -> Result<u8> {
