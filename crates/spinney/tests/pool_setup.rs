@@ -105,7 +105,8 @@ fn a_set_up_that_fails_is_shown_and_not_tried_on_a_second_member() {
     assert_eq!(failed.state, "failed");
     let shown = pool.cli.run(&["pool", "status"]).ok();
     let told = format!("{}{}", shown.stdout, shown.stderr);
-    for text in ["0 of 3 ready", "failed", "exit 7", "failed with status 7", "the compiler is missing"] {
+    for text in ["0 of 3 ready", "failed", "setup command `echo run", "failed with status 7", "the compiler is missing"]
+    {
         assert!(told.contains(text), "`{text}` is not in: {told}");
     }
     // Work is not held up by it, and is not given the half-prepared one.

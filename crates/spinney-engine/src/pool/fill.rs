@@ -53,7 +53,7 @@ impl Engine {
         let repository = context.repository.id.clone();
         let lock = match patience {
             Patience::Person => self.lock_pool(&repository).await?,
-            Patience::Background => match self.try_lock_pool(&repository)? {
+            Patience::Background => match self.try_lock_pool(&repository).await? {
                 Some(lock) => lock,
                 None => return Ok((context, None)),
             },

@@ -79,7 +79,7 @@ impl Engine {
             failed: count(MemberState::Failed),
             base: base.as_ref().map(|base| base.shown.clone()),
             base_commit: base.map(|base| base.tip),
-            filling: self.try_lock_pool(&context.repository.id)?.is_none(),
+            filling: self.is_pool_locked(&context.repository.id)?,
             error: self.last_failure(context),
             members: seen,
         })
@@ -100,7 +100,7 @@ impl Engine {
         let in_vain = members.iter().any(|member| fails_still(context, member, base.as_ref()));
         let good = count(MemberState::Ready);
         let wants = count(MemberState::Behind) > 0 || (good < size && !in_vain) || good > size;
-        Ok(wants && self.try_lock_pool(&context.repository.id)?.is_some())
+        Ok(wants && !self.is_pool_locked(&context.repository.id)?)
     }
 
     /// Keeps why a filling stopped, for `pool status`; forgets it after one that did not.

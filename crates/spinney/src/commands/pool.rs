@@ -16,7 +16,7 @@ use crate::ui::{style, words};
 const BEGIN_AFTER: Duration = Duration::from_millis(300);
 
 /// How much of a line is shown: how a set-up command ended stands after the command itself.
-const SHOWN_CHARS: usize = 4000;
+const SHOWN_CHARS: usize = 1000;
 
 /// How often the background looks again although it could do nothing.
 const IDLE_ROUNDS: usize = 2;
