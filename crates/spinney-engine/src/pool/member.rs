@@ -19,6 +19,7 @@ use spinney_core::{
 };
 use spinney_git::{Start, Worktree};
 
+use super::retire::TOUCHED;
 use super::{as_member, settings_hash};
 use crate::context::Context;
 use crate::journal::{self, Running};
@@ -268,7 +269,7 @@ impl Engine {
     ) -> Result<()> {
         processes::end_started_with(SETUP_VARIABLE, operation.id.as_str());
         let moved = worktree::discard(context, &self.home, &operation.id, workspace, &data.commit, None).await?;
-        let Some(moved) = moved else { return self.keep_member(operation, workspace).await };
+        let Some(moved) = moved else { return self.keep_member(operation, workspace, TOUCHED).await };
         for place in moved {
             disk::delete_moved_aside(&place).map_err(Error::files(&place, "deleted"))?;
         }
@@ -278,10 +279,10 @@ impl Engine {
         Ok(db.commit().await?)
     }
 
-    /// Leaves a member that somebody moved on from base, with the reason; the next filling sees to it.
-    pub(super) async fn keep_member(&self, operation: &Operation, workspace: &Workspace) -> Result<()> {
+    /// Leaves a member where it is, with the reason; the next filling sees to it.
+    pub(super) async fn keep_member(&self, operation: &Operation, workspace: &Workspace, reason: &str) -> Result<()> {
         let before = workspace.metadata.warm.clone().unwrap_or_default();
-        self.settle_member(operation, workspace.clone(), before.out_of_use("somebody works in it")).await.map(drop)
+        self.settle_member(operation, workspace.clone(), before.out_of_use(reason)).await.map(drop)
     }
 
     /// Finishes or undoes what a filler left that died.
@@ -297,10 +298,7 @@ impl Engine {
                 self.undo_making(context, operation, &workspace, &data).await?;
                 Ok("undone")
             }
-            RETIRING => {
-                self.finish_retiring(context, operation, &workspace, &data).await?;
-                Ok("finished")
-            }
+            RETIRING => self.recover_retiring(context, operation, &workspace, &data).await,
             _ => {
                 processes::end_started_with(SETUP_VARIABLE, operation.id.as_str());
                 let mut workspace = workspace;
