@@ -7,9 +7,9 @@ mod support;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{files_below, names, refused};
+use common::{Story, files_below, names, refused};
 use pool_support::{Member, Pool, SIZE, read};
-use spinney_testkit::wait_until;
+use spinney_testkit::{Sandbox, wait_until};
 use support::Work;
 
 /// What a person or a tool does in a member, from the outside.
@@ -157,6 +157,55 @@ fn a_member_whose_directory_was_deleted_is_forgotten_by_the_next_filling() {
     assert!(pool.members().iter().all(|member| member.name != gone.name));
     assert_eq!(pool.story.worktrees().len(), 4);
     pool.story.assert_nothing_left_over();
+}
+
+#[test]
+fn the_background_moves_nobodys_work_to_the_trash() {
+    let pool = Pool::new(2);
+    pool.fill();
+    let members = pool.members();
+    let works: Vec<Work> = members.iter().map(|member| as_work(&pool, member)).collect();
+    works[0].commit("mine.txt", "mine");
+    works[1].write("notes.txt", "notes");
+    let before: Vec<_> = works.iter().map(Work::snapshot).collect();
+    pool.move_base("moved.txt");
+    pool.cli.run(&["pool", "fill", "--background"]).ok();
+    for (before, work) in before.iter().zip(&works) {
+        before.assert_same(&work.snapshot(), "after a filling that nobody asked for");
+    }
+    // Told, not counted, and replaced.
+    let told: Vec<_> = pool.members().into_iter().filter(|member| member.error.is_some()).collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].error.as_ref().unwrap().contains("somebody put something into it"), "{told:?}");
+    assert_eq!(pool.status()["ready"], 2);
+    // A person is told where it went.
+    let said = pool.cli.run(&["pool", "fill"]).ok().stderr;
+    for (before, work) in before.iter().zip(&works) {
+        assert!(said.contains(&format!("spinney restore {}", work.name)), "{said}");
+        pool.story.cli.run(&["restore", &work.name]).ok();
+        before.assert_same(&work.snapshot(), "restored");
+    }
+}
+
+#[test]
+fn a_commit_in_a_submodule_is_kept() {
+    let sandbox = Sandbox::new();
+    let library = sandbox.repository("library");
+    let repository = sandbox.repository("app").with_remote();
+    repository.add_submodule("libs/one", &library);
+    repository.push();
+    let pool = Pool::of(Story::of(repository), 1);
+    pool.configure("submodules = true");
+    pool.fill();
+    let member = pool.member();
+    let inside = member.path.join("libs/one");
+    pool.git(&inside, &["commit", "--quiet", "--allow-empty", "--message", "mine"]);
+    let commit = pool.git(&inside, &["rev-parse", "HEAD"]);
+    pool.git(&inside, &["checkout", "--quiet", "HEAD^"]);
+    pool.git(&inside, &["branch", "mine", &commit]);
+    assert_eq!(pool.drain()["trashed"][0], member.name.as_str());
+    pool.story.cli.run(&["restore", &member.name]).ok();
+    assert_eq!(pool.git(&inside, &["rev-parse", "mine"]), commit);
 }
 
 #[test]
