@@ -267,20 +267,6 @@ fn what_can_not_be_judged_stays() {
 }
 
 #[test]
-fn what_came_after_a_drain_that_died_is_kept() {
-    let pool = Pool::new(1);
-    pool.fill();
-    let member = pool.member();
-    pool.cli.with_variable("SPINNEY_FAIL", "retire.recorded").run(&["pool", "drain"]).exits(134);
-    fs::write(member.path.join("mine.txt"), "mine").unwrap();
-    pool.story.cli.run(&["ls"]).ok();
-    assert_eq!(read(&member.path, "mine.txt").as_deref(), Some("mine"));
-    assert_eq!(pool.drain()["trashed"][0], member.name.as_str());
-    pool.story.cli.run(&["restore", &member.name]).ok();
-    assert_eq!(read(&member.path, "mine.txt").as_deref(), Some("mine"));
-}
-
-#[test]
 fn a_store_older_than_a_claim_takes_nothing_of_it() {
     let pool = Pool::new(1);
     pool.fill();

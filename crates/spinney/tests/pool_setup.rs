@@ -161,19 +161,6 @@ fn tries_in(log: &std::path::Path) -> usize {
 }
 
 #[test]
-fn a_claim_that_failed_does_not_stop_the_background() {
-    let pool = Pool::new(1);
-    pool.fill();
-    let tree = pool.member().path;
-    let died = pool.story.cli.with_variable("SPINNEY_FAIL", "claim.prepared").run(&["new", "--issue", "1"]);
-    assert_ne!(died.status, 0, "{}", died.told());
-    pool.make_and_refill(&["--issue", "2"]);
-    wait_until(|| pool.states() == ["ready"], LONG);
-    pool.wait_for_fillers();
-    assert_ne!(pool.member().path, tree);
-}
-
-#[test]
 fn a_set_up_that_hangs_is_ended_in_time_with_all_it_started() {
     let pool = Pool::new(2);
     let mark = format!("hang-{}", std::process::id());
