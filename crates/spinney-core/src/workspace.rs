@@ -201,3 +201,12 @@ pub struct Warm {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub copied: BTreeMap<String, String>,
 }
+
+impl Warm {
+    /// The same, not to be claimed any more for a reason that is not its preparation's: it counts as prepared under no
+    /// settings, so that nobody takes a second one to fail as well.
+    #[must_use]
+    pub fn out_of_use(self, reason: impl Into<String>) -> Self {
+        Self { ready: false, settings: String::new(), error: Some(reason.into()), ..self }
+    }
+}

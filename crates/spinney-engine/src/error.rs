@@ -314,6 +314,9 @@ impl Error {
             Self::Git(Git::Auth { .. }) => hint(
                 "set up git's credential helper for this host, or name a token: `spinney repo add URL --token-env NAME`",
             ),
+            Self::Git(Git::BranchInUse { .. }) => {
+                hint("if that is a workspace the store does not know, `spinney cleanup orphans` takes it in")
+            }
             Self::Git(Git::LockTimeout { .. }) => hint("wait for it, or end it, and run the same command again"),
             Self::Git(Git::DamagedWorktree { .. } | Git::ForeignWorktree { .. } | Git::WorktreeMissing { .. }) => {
                 hint("`git worktree repair` in the main checkout mends a broken link; `spinney doctor` shows them all")

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use spinney_core::{Repository, RepositoryId, RepositoryName, Timestamp, WorkspaceStatus};
 use spinney_git::without_credentials;
+use spinney_store::Connection;
 
 use crate::context::Context;
 use crate::lookup::Among;
@@ -236,6 +237,10 @@ impl Engine {
     /// branches may hold commits that are nowhere else. Gives its new place.
     pub async fn remove_repository(&self, context: &Context) -> Result<Option<PathBuf>> {
         let repository = &context.repository;
+        // Its pool goes with it, but not before it is sure that it goes.
+        let mut db = self.store.read().await?;
+        check_unused(&mut db, repository, |status| status != WorkspaceStatus::Warm).await?;
+        drop(db);
         self.drain_pool(context, &|_| {}).await?;
         let lock = context.git.lock("repo rm").await?;
         self.forget(repository).await?;
@@ -270,18 +275,28 @@ impl Engine {
     /// Drops a repository's row, unless a workspace still needs it.
     async fn forget(&self, repository: &Repository) -> Result<()> {
         let mut db = self.store.write().await?;
-        let live: Vec<_> = WorkspaceStatus::ALL.iter().copied().filter(|status| status.is_live()).collect();
-        let count = db.count_workspaces(&repository.id, &live).await?;
-        if count > 0 {
-            return Err(Error::RepositoryInUse { name: repository.name.clone(), count });
-        }
-        let count = db.count_workspaces(&repository.id, &[WorkspaceStatus::Trashed]).await?;
-        if count > 0 {
-            return Err(Error::RepositoryHasTrash { name: repository.name.clone(), count });
-        }
+        check_unused(&mut db, repository, |_| true).await?;
         db.delete_repository(&repository.id).await?;
         Ok(db.commit().await?)
     }
+}
+
+/// Refuses where a workspace that counts still needs the repository.
+async fn check_unused(
+    db: &mut Connection,
+    repository: &Repository,
+    counts: impl Fn(WorkspaceStatus) -> bool,
+) -> Result<()> {
+    let live = WorkspaceStatus::ALL.iter().copied().filter(|status| status.is_live() && counts(*status));
+    let count = db.count_workspaces(&repository.id, &live.collect::<Vec<_>>()).await?;
+    if count > 0 {
+        return Err(Error::RepositoryInUse { name: repository.name.clone(), count });
+    }
+    let count = db.count_workspaces(&repository.id, &[WorkspaceStatus::Trashed]).await?;
+    if count > 0 {
+        return Err(Error::RepositoryHasTrash { name: repository.name.clone(), count });
+    }
+    Ok(())
 }
 
 /// `owner/name` from the remote's URL, else `local/<directory>`.

@@ -34,8 +34,8 @@ pub(crate) fn identity(command: Command) -> Command {
 }
 
 #[derive(Debug, Default)]
-struct Objects {
-    commits: Vec<CommitId>,
+pub(crate) struct Objects {
+    pub commits: Vec<CommitId>,
     /// Kind and name of the rest.
     others: Vec<(String, String)>,
 }
@@ -100,7 +100,11 @@ impl Repository {
     }
 
     /// Names that no file of the admin dir need hold: HEAD's target, the branch with its log, refs in another store.
-    async fn load_other_names(&self, admin_dir: &Path, branch: Option<&BranchName>) -> Result<BTreeSet<String>> {
+    pub(crate) async fn load_other_names(
+        &self,
+        admin_dir: &Path,
+        branch: Option<&BranchName>,
+    ) -> Result<BTreeSet<String>> {
         let mut named = BTreeSet::new();
         let inside = || self.command().env("GIT_DIR", admin_dir);
         match head_in_file(admin_dir) {
@@ -145,7 +149,7 @@ impl Repository {
     }
 
     /// Sorts names into the commits and the other objects that exist.
-    async fn load_existing(&self, named: BTreeSet<String>) -> Result<Objects> {
+    pub(crate) async fn load_existing(&self, named: BTreeSet<String>) -> Result<Objects> {
         let mut questions = String::new();
         for name in &named {
             questions.push_str(&format!("{name}\n"));

@@ -6,6 +6,7 @@ use spinney_core::CommitId;
 
 use crate::history::number;
 use crate::lock::RepositoryLock;
+use crate::pin_sources::load_named;
 use crate::repository::Repository;
 use crate::worktree::Worktree;
 use crate::{Error, Result};
@@ -16,6 +17,20 @@ impl Repository {
         let command = self.command().args(["rev-list", "--count", commit.as_str()]);
         let answer = command.args(["--not", "--branches", "--remotes", "--tags"]).text().await?;
         number("git rev-list", &answer)
+    }
+
+    /// Whether a worktree's own directory names a commit that is nowhere else: by its HEAD, its log, or a ref of its own.
+    /// What can be had from `base` is somewhere else.
+    pub async fn has_own_commits(&self, admin_dir: &Path, base: &CommitId) -> Result<bool> {
+        let mut named = load_named(admin_dir)?;
+        named.extend(self.load_other_names(admin_dir, None).await?);
+        let mut questions = format!("^{base}\n");
+        for commit in self.load_existing(named).await?.commits {
+            questions.push_str(&format!("{commit}\n"));
+        }
+        let known = ["--not", "--branches", "--remotes", "--tags", "--glob=refs/spinney/pull"];
+        let command = self.command().args(["rev-list", "--count", "--stdin"]).args(known);
+        Ok(number("git rev-list", &command.stdin_bytes(questions.into_bytes()).text().await?)? > 0)
     }
 
     /// Whether a rescue ref keeps no commit alive that is not on a branch, a remote or a tag. One that is not there keeps

@@ -71,8 +71,10 @@ fn start(app: &App, engine: &Engine, arguments: &[&str]) {
     #[expect(clippy::disallowed_methods, reason = "this very program, which does its work and leaves")]
     let mut command = std::process::Command::new(program);
     command.args(["--quiet", "--home"]).arg(engine.home().root());
-    if let Some(config) = &app.global.config {
-        command.arg("--config").arg(config);
+    // A relative path is meant from here, not from where that process runs.
+    let named = app.environment.config().filter(|(_, is_named)| *is_named).map(|(path, _)| path);
+    if let Some(config) = app.global.config.clone().or(named) {
+        command.arg("--config").arg(std::path::absolute(&config).unwrap_or(config));
     }
     command.args(arguments).current_dir(engine.home().root());
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);

@@ -16,7 +16,7 @@ use spinney_core::{
 };
 use spinney_git::{Head, Worktree};
 
-use super::as_member;
+use super::{as_member, settings_hash};
 use crate::context::Context;
 use crate::create::Attempt;
 use crate::journal::{self, Running};
@@ -189,8 +189,7 @@ impl Engine {
         }
         drop(lock);
         fail::point("unclaim.branch")?;
-        member.metadata.warm =
-            Some(Warm { ready: false, error: Some(format!("a claim failed: {cause}")), ..data.member.clone() });
+        member.metadata.warm = Some(data.member.clone().out_of_use(format!("a claim failed: {cause}")));
         let mut db = self.store.write().await?;
         db.update_workspace(&member, &[WorkspaceStatus::Creating]).await?;
         db.delete_works(&member.id).await?;
@@ -219,10 +218,14 @@ impl Engine {
     }
 }
 
-/// Looks at a member on disk before it is handed out. One that was handed out already (the store is older than the
-/// disk), or that somebody works in, is left alone.
+/// Looks at a member on disk before it is handed out. One that was prepared under other settings (without a set-up that
+/// is trusted by now), that was handed out already (the store is older than the disk), or that somebody works in, is left
+/// alone.
 async fn claimable(context: &Context, row: &Workspace) -> Option<(Worktree, Warm)> {
     let warm = row.metadata.warm.clone().filter(|warm| warm.ready && !warm.template)?;
+    if warm.settings != settings_hash(context.config()) {
+        return None;
+    }
     let Tree::Whole(tree) = worktree::open(context, &row.path) else { return None };
     let nobodys = Marker::load(tree.admin_dir()).is_some_and(|marker| !marker.ready && marker.id == row.id);
     let at_base = matches!(

@@ -1,11 +1,12 @@
 //! Fills a pool: makes what is missing, brings up to date what is behind, takes out what is too much.
 
 use serde::Serialize;
-use spinney_core::{CommitId, Workspace};
+use spinney_core::{CommitId, Workspace, WorkspaceStatus};
+use spinney_git::Head;
 
-use super::retire::Drained;
+use super::retire::{Drained, HANDED_OUT, TOUCHED, is_handed_out};
 use super::settings_hash;
-use super::survey::{MemberState, is_template, state};
+use super::survey::{MemberState, fails_still, is_template, state};
 use crate::context::Context;
 use crate::lookup::Among;
 use crate::notice::Observer;
@@ -35,6 +36,14 @@ pub struct Filled {
     pub stopped: Option<String>,
 }
 
+impl Filled {
+    /// Whether it changed anything; where it did not, another one would not either.
+    #[must_use]
+    pub fn did_something(&self) -> bool {
+        self.made + self.refreshed + self.retired.deleted + self.retired.trashed.len() > 0
+    }
+}
+
 impl Engine {
     /// Fills a repository's pool to its configured size. `None` when somebody else is at it.
     pub async fn fill_pool(
@@ -46,7 +55,7 @@ impl Engine {
         let repository = context.repository.id.clone();
         let lock = match patience {
             Patience::Person => self.lock_pool(&repository).await?,
-            Patience::Background => match self.try_lock_pool(&repository)? {
+            Patience::Background => match self.try_lock_pool(&repository).await? {
                 Some(lock) => lock,
                 None => return Ok((context, None)),
             },
@@ -73,30 +82,28 @@ impl Engine {
         observer: Observer<'_>,
     ) -> Result<()> {
         let size = usize::try_from(context.config().pool.size).unwrap_or(usize::MAX);
-        match self.ensure_template(context, base, &mut filled.retired, observer).await {
-            // Without it files are checked out.
-            Err(Error::LowDisk { .. }) => {}
+        match self.ensure_template(context, base, patience, &mut filled.retired, observer).await {
+            Err(error @ Error::LowDisk { .. }) => {
+                filled.stopped = Some(error.in_full());
+                return Ok(());
+            }
             ensured => ensured?,
         }
+        self.set_aside_what_is_no_good(context, base).await?;
         for member in self.members(context, base, MemberState::Failed).await? {
-            if size > 0 && patience == Patience::Background && is_current(context, &member, &base.tip) {
+            if size > 0 && patience == Patience::Background && fails_still(context, &member, Some(base)) {
                 filled.stopped = failure_of(&member);
                 return Ok(());
             }
-            self.retire_member(context, &member, &mut filled.retired, observer).await?;
+            self.retire_member(context, &member, patience, &mut filled.retired, observer).await?;
         }
-        self.forget_missing(context, base, filled, observer).await?;
         // A member too many is not worth being brought up to date.
         let spare = self.claimable_count(context, base).await?.saturating_sub(size);
         let mut behind = self.members(context, base, MemberState::Behind).await?;
         for member in behind.drain(..spare.min(behind.len())) {
-            self.retire_member(context, &member, &mut filled.retired, observer).await?;
+            self.retire_member(context, &member, patience, &mut filled.retired, observer).await?;
         }
         for member in behind {
-            if self.is_stuck(context, &member).await? {
-                self.retire_member(context, &member, &mut filled.retired, observer).await?;
-                continue;
-            }
             match self.refresh_member(context, &member, base, observer).await? {
                 Some(refreshed) if failure_of(&refreshed).is_some() => {
                     filled.stopped = failure_of(&refreshed);
@@ -122,7 +129,7 @@ impl Engine {
         }
         let ready = self.members(context, base, MemberState::Ready).await?;
         for member in ready.iter().skip(size) {
-            self.retire_member(context, member, &mut filled.retired, observer).await?;
+            self.retire_member(context, member, patience, &mut filled.retired, observer).await?;
         }
         Ok(())
     }
@@ -139,18 +146,25 @@ impl Engine {
         Ok(ready + self.members(context, base, MemberState::Behind).await?.len())
     }
 
-    /// Forgets members whose directory is gone.
-    async fn forget_missing(
-        &self,
-        context: &Context,
-        base: &Base,
-        filled: &mut Filled,
-        observer: Observer<'_>,
-    ) -> Result<()> {
+    /// Takes members out of use that nobody can be given, or that can't be brought up to date: they do not count, and
+    /// are retired like those that failed.
+    async fn set_aside_what_is_no_good(&self, context: &Context, base: &Base) -> Result<()> {
         for wanted in [MemberState::Ready, MemberState::Behind] {
             for member in self.members(context, base, wanted).await? {
-                if let Tree::Missing = worktree::open(context, &member.path) {
-                    self.retire_member(context, &member, &mut filled.retired, observer).await?;
+                let reason = match worktree::open(context, &member.path) {
+                    Tree::Missing => Some("its directory is gone".to_owned()),
+                    // Its disk may not be mounted.
+                    Tree::RootMissing => None,
+                    Tree::Damaged(error) => Some(error.to_string()),
+                    Tree::Whole(tree) if is_handed_out(&tree) => Some(HANDED_OUT.to_owned()),
+                    Tree::Whole(tree) => {
+                        let stands = tree.load_head().await.is_ok_and(|head| is_at(&head, &member.base_commit));
+                        let stuck = wanted == MemberState::Behind && self.is_touched(context, &member, &tree).await?;
+                        (!stands || stuck).then(|| TOUCHED.to_owned())
+                    }
+                };
+                if let Some(reason) = reason {
+                    self.set_aside(&member, reason).await?;
                 }
             }
         }
@@ -164,12 +178,29 @@ impl Engine {
             _ => Ok(true),
         }
     }
+
+    /// Leaves a member where it is: nobody is given it, and `pool status` tells why.
+    async fn set_aside(&self, member: &Workspace, reason: String) -> Result<()> {
+        let mut aside = member.clone();
+        aside.metadata.warm = Some(member.metadata.warm.clone().unwrap_or_default().out_of_use(reason));
+        let mut db = self.store.write().await?;
+        db.lock_repository(&member.repository_id).await?;
+        if db.workspace(&member.id).await?.is_some_and(|row| row.metadata.warm == member.metadata.warm) {
+            db.update_workspace(&aside, &[WorkspaceStatus::Warm]).await?;
+        }
+        Ok(db.commit().await?)
+    }
 }
 
 /// Whether a member was prepared, or failed to be, under the base and settings that hold now.
 pub(super) fn is_current(context: &Context, member: &Workspace, base: &CommitId) -> bool {
     let settings = member.metadata.warm.as_ref().map(|warm| warm.settings.as_str());
     member.base_commit == *base && settings == Some(&settings_hash(context.config()))
+}
+
+/// Whether a HEAD stands on no branch, at a commit.
+fn is_at(head: &Head, commit: &CommitId) -> bool {
+    matches!(head, Head::Detached { commit: found, rebasing: None } if found == commit)
 }
 
 fn failure_of(member: &Workspace) -> Option<String> {

@@ -13,12 +13,14 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use spinney_core::config::Lfs;
+use spinney_core::names::cut_for_message;
 use spinney_core::{
     CommitId, Operation, OperationKind, OperationStatus, Populate, Timestamp, Warm, Workspace, WorkspaceId,
     WorkspaceStatus,
 };
 use spinney_git::{Start, Worktree};
 
+use super::retire::TOUCHED;
 use super::survey::is_template;
 use super::{as_member, settings_hash};
 use crate::context::Context;
@@ -37,6 +39,9 @@ pub(super) const RETIRING: &str = "retiring";
 
 /// How many lines of a failed set-up's output are kept for `pool status`.
 const KEPT_LINES: usize = 20;
+
+/// How many characters of each: they lie in the row.
+const KEPT_CHARS: usize = 300;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct WarmData {
@@ -159,7 +164,7 @@ impl Engine {
         let listening = |notice: Notice| {
             if let Notice::SetupOutput(line) = &notice {
                 let mut lines = last_lines.lock().unwrap_or_else(PoisonError::into_inner);
-                lines.push_back(line.clone());
+                lines.push_back(cut_for_message(line, KEPT_CHARS));
                 if lines.len() > KEPT_LINES {
                     lines.pop_front();
                 }
@@ -288,7 +293,7 @@ impl Engine {
         processes::end_started_with(SETUP_VARIABLE, operation.id.as_str());
         self.seal(&workspace.path, false);
         let moved = worktree::discard(context, &self.home, &operation.id, workspace, &data.commit, None).await?;
-        let Some(moved) = moved else { return self.keep_member(operation, workspace).await };
+        let Some(moved) = moved else { return self.keep_member(operation, workspace, TOUCHED).await };
         for place in moved {
             disk::delete_moved_aside(&place).map_err(Error::files(&place, "deleted"))?;
         }
@@ -298,11 +303,10 @@ impl Engine {
         Ok(db.commit().await?)
     }
 
-    /// Leaves a member that somebody moved on from base, with the reason; the next filling sees to it.
-    pub(super) async fn keep_member(&self, operation: &Operation, workspace: &Workspace) -> Result<()> {
+    /// Leaves a member where it is, with the reason; the next filling sees to it.
+    pub(super) async fn keep_member(&self, operation: &Operation, workspace: &Workspace, reason: &str) -> Result<()> {
         let before = workspace.metadata.warm.clone().unwrap_or_default();
-        let error = Some("somebody works in it".to_owned());
-        self.settle_member(operation, workspace.clone(), Warm { error, ready: false, ..before }).await.map(drop)
+        self.settle_member(operation, workspace.clone(), before.out_of_use(reason)).await.map(drop)
     }
 
     /// Finishes or undoes what a filler left that died.
@@ -318,10 +322,7 @@ impl Engine {
                 self.undo_making(context, operation, &workspace, &data).await?;
                 Ok("undone")
             }
-            RETIRING => {
-                self.finish_retiring(context, operation, &workspace, &data).await?;
-                Ok("finished")
-            }
+            RETIRING => self.recover_retiring(context, operation, &workspace, &data).await,
             _ => {
                 processes::end_started_with(SETUP_VARIABLE, operation.id.as_str());
                 let mut workspace = workspace;
@@ -331,8 +332,7 @@ impl Engine {
                     workspace.base_commit = commit.clone();
                 }
                 let before = workspace.metadata.warm.clone().unwrap_or_default();
-                let error = Some("its refresh was interrupted".to_owned());
-                self.settle_member(operation, workspace, Warm { error, ready: false, ..before }).await?;
+                self.settle_member(operation, workspace, before.out_of_use("its refresh was interrupted")).await?;
                 Ok("undone")
             }
         }

@@ -38,7 +38,7 @@ fn placeholder(id: &WorkspaceId) -> Result<(Work, WorkspaceName, BranchName)> {
 }
 
 /// Makes a row a member's again, or for the first time.
-fn as_member(workspace: Workspace) -> Result<Workspace> {
+pub(crate) fn as_member(workspace: Workspace) -> Result<Workspace> {
     let (work, name, branch) = placeholder(&workspace.id)?;
     Ok(Workspace {
         work,

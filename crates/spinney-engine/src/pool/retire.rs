@@ -4,12 +4,13 @@
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use spinney_core::{Consent, Operation, Remover, Workspace, WorkspaceName};
+use spinney_core::{Consent, Operation, Remover, Verdict, Workspace, WorkspaceName};
 use spinney_git::{Head, StatusOptions, Worktree};
 
+use super::fill::Patience;
 use super::member::{RETIRING, WarmData};
 use super::survey::is_template;
 use crate::cleanup::is_cache;
@@ -18,6 +19,7 @@ use crate::lookup::Among;
 use crate::notice::Observer;
 use crate::provider::marker::Marker;
 use crate::provider::worktree::{self, Tree};
+use crate::verdict::find_repositories;
 use crate::{Engine, Error, Result, disk, fail};
 
 /// What became of members that were taken out.
@@ -31,6 +33,17 @@ pub struct Drained {
     pub kept: Vec<(WorkspaceName, String)>,
 }
 
+/// What may become of a member.
+enum Fate {
+    Delete,
+    /// Somebody put something there.
+    Trash(Verdict),
+    Keep(String),
+}
+
+pub(super) const TOUCHED: &str = "somebody put something into it";
+pub(super) const HANDED_OUT: &str = "it was handed out; `spinney cleanup orphans` mends its row";
+
 impl Engine {
     /// Takes every member out of a repository's pool.
     pub async fn drain_pool(&self, context: &Context, observer: Observer<'_>) -> Result<Drained> {
@@ -42,62 +55,81 @@ impl Engine {
                 drained.kept.push((member.name, "somebody copies from it now".to_owned()));
                 continue;
             }
-            self.retire_member(context, &member, &mut drained, observer).await?;
+            self.retire_member(context, &member, Patience::Person, &mut drained, observer).await?;
         }
         Ok(drained)
     }
 
-    /// Takes one member out. What can't be judged, or is in use, is kept and told.
+    /// Takes one member out. What can't be judged, or is in use, is kept and told; what somebody touched goes to the trash
+    /// only when a person asked.
     pub(super) async fn retire_member(
         &self,
         context: &Context,
         member: &Workspace,
+        patience: Patience,
         drained: &mut Drained,
         observer: Observer<'_>,
     ) -> Result<()> {
+        match self.judge_member(context, member).await? {
+            Fate::Keep(reason) => drained.kept.push((member.name.clone(), reason)),
+            Fate::Trash(_) if patience == Patience::Background => {
+                drained.kept.push((member.name.clone(), TOUCHED.to_owned()));
+            }
+            Fate::Trash(verdict) => {
+                self.seal(&member.path, false);
+                match self.remove_judged(context, member, &verdict, Remover::Person, observer).await {
+                    Ok(removed) => drained.trashed.push(removed.workspace.name),
+                    Err(error) => drained.kept.push((member.name.clone(), error.in_full())),
+                }
+            }
+            Fate::Delete => {
+                let data = WarmData { commit: member.base_commit.clone() };
+                let Some(running) = self.begin_on_member(member, RETIRING, &data).await? else { return Ok(()) };
+                fail::point("retire.recorded")?;
+                self.finish_retiring(context, &running.operation, member, &data).await?;
+                running.lock.discard();
+                drained.deleted += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Finishes what a filler or a drain left that died, unless somebody put something there meanwhile.
+    pub(super) async fn recover_retiring(
+        &self,
+        context: &Context,
+        operation: &Operation,
+        member: &Workspace,
+        data: &WarmData,
+    ) -> Result<&'static str> {
+        match self.judge_member(context, member).await? {
+            Fate::Delete => {
+                self.finish_retiring(context, operation, member, data).await?;
+                Ok("finished")
+            }
+            Fate::Trash(_) => self.keep_member(operation, member, TOUCHED).await.map(|()| "undone"),
+            Fate::Keep(reason) => self.keep_member(operation, member, &reason).await.map(|()| "undone"),
+        }
+    }
+
+    /// Decides what may become of a member.
+    async fn judge_member(&self, context: &Context, member: &Workspace) -> Result<Fate> {
         let verdict = self.judge_forced(context, member);
         let blockers: Vec<String> =
             verdict.blockers(&Consent::Force).map(|reason| format!("{}: {}", reason.code, reason.detail)).collect();
         if !blockers.is_empty() {
-            drained.kept.push((member.name.clone(), blockers.join(", ")));
-            return Ok(());
+            return Ok(Fate::Keep(blockers.join(", ")));
         }
         let touched = match worktree::open(context, &member.path) {
-            Tree::Whole(tree) if Marker::load(tree.admin_dir()).is_some_and(|marker| marker.ready) => {
-                drained.kept.push((
-                    member.name.clone(),
-                    "it was handed out; `spinney cleanup orphans` mends its row".to_owned(),
-                ));
-                return Ok(());
-            }
+            Tree::Whole(tree) if is_handed_out(&tree) => return Ok(Fate::Keep(HANDED_OUT.to_owned())),
             Tree::Whole(tree) => self.is_touched(context, member, &tree).await?,
-            Tree::Missing => false,
+            Tree::Missing => is_touched_in_git(context, member).await?,
             Tree::RootMissing => {
-                drained
-                    .kept
-                    .push((member.name.clone(), "its directory is out of reach: is its disk mounted?".to_owned()));
-                return Ok(());
+                return Ok(Fate::Keep("its directory is out of reach: is its disk mounted?".to_owned()));
             }
-            Tree::Damaged(error) => {
-                drained.kept.push((member.name.clone(), error.to_string()));
-                return Ok(());
-            }
+            Tree::Damaged(error) => return Ok(Fate::Keep(error.to_string())),
         };
-        if touched {
-            self.seal(&member.path, false);
-            match self.remove_judged(context, member, &verdict, Remover::Person, observer).await {
-                Ok(removed) => drained.trashed.push(removed.workspace.name),
-                Err(error) => drained.kept.push((member.name.clone(), error.in_full())),
-            }
-            return Ok(());
-        }
-        let data = WarmData { commit: member.base_commit.clone() };
-        let Some(running) = self.begin_on_member(member, RETIRING, &data).await? else { return Ok(()) };
-        fail::point("retire.recorded")?;
-        self.finish_retiring(context, &running.operation, member, &data).await?;
-        running.lock.discard();
-        drained.deleted += 1;
-        Ok(())
+        Ok(if touched { Fate::Trash(verdict) } else { Fate::Delete })
     }
 
     /// Renames aside, deletes, forgets. Idempotent.
@@ -110,7 +142,7 @@ impl Engine {
     ) -> Result<()> {
         self.seal(&member.path, false);
         let moved = worktree::discard(context, &self.home, &operation.id, member, &data.commit, None).await?;
-        let Some(moved) = moved else { return self.keep_member(operation, member).await };
+        let Some(moved) = moved else { return self.keep_member(operation, member, TOUCHED).await };
         fail::point("retire.moved")?;
         for place in moved {
             disk::delete_moved_aside(&place).map_err(Error::files(&place, "deleted"))?;
@@ -124,11 +156,7 @@ impl Engine {
     /// Whether a member may hold what somebody put there: it stands elsewhere, or files that are no caches changed since
     /// its preparation ended. What can't be asked counts as touched.
     pub(super) async fn is_touched(&self, context: &Context, member: &Workspace, tree: &Worktree) -> Result<bool> {
-        let at_base = match tree.load_head().await {
-            Ok(Head::Detached { commit, rebasing: None }) => commit == member.base_commit,
-            _ => false,
-        };
-        if !at_base || tree.load_operation_in_progress().is_some() {
+        if is_moved_on(context, member, tree).await {
             return Ok(true);
         }
         let Ok(status) = tree.load_status(&StatusOptions { untracked: true, ignored: true }).await else {
@@ -140,9 +168,44 @@ impl Engine {
         let settled = member.metadata.warm.as_ref().and_then(|warm| warm.settled_at_ms);
         let changed = status.changes.into_iter().map(|change| change.path);
         let others = status.untracked.into_iter().chain(status.ignored).map(|entry| entry.path);
-        let mut counted = changed.chain(others.filter(|path| !is_cache(context.config(), &member.path, path)));
+        let (caches, others): (Vec<PathBuf>, Vec<PathBuf>) =
+            others.partition(|path| is_cache(context.config(), &member.path, path));
+        // A cache can be made again, but not a repository in it.
+        let mut repositories = Vec::new();
+        for cache in &caches {
+            if find_repositories(&member.path, cache, &mut repositories).is_err() {
+                return Ok(true);
+            }
+        }
+        let mut counted = changed.chain(others).chain(repositories);
         Ok(counted.any(|path| changed_since(&member.path.join(path), settled).unwrap_or(true)))
     }
+}
+
+/// Whether a member stands elsewhere than it was put, is in the middle of something, or names commits that are nowhere
+/// else. What can't be asked counts.
+async fn is_moved_on(context: &Context, member: &Workspace, tree: &Worktree) -> bool {
+    let at_base = match tree.load_head().await {
+        Ok(Head::Detached { commit, rebasing: None }) => commit == member.base_commit,
+        _ => false,
+    };
+    !at_base
+        || tree.load_operation_in_progress().is_some()
+        || context.git.has_own_commits(tree.admin_dir(), &member.base_commit).await.unwrap_or(true)
+        || !context.git.load_unpushed_submodules(tree).await.is_ok_and(|unpushed| unpushed.is_empty())
+}
+
+/// Whether git has something of a member whose directory is gone that somebody put there.
+async fn is_touched_in_git(context: &Context, member: &Workspace) -> Result<bool> {
+    let Some(admin_dir) = worktree::find_admin_dir(context, member)? else { return Ok(false) };
+    let tree = Worktree::moved(&context.git, &member.path, &admin_dir);
+    let staged = context.git.count_staged(&admin_dir, "HEAD").await;
+    Ok(is_moved_on(context, member, &tree).await || !staged.is_ok_and(|count| count == 0))
+}
+
+/// Whether a member's own marker says that it is somebody's: the store is older than the disk.
+pub(super) fn is_handed_out(tree: &Worktree) -> bool {
+    Marker::load(tree.admin_dir()).is_some_and(|marker| marker.ready)
 }
 
 /// Whether a file, or anything in a directory, changed after a moment; any change counts where the moment is unknown. A

@@ -18,7 +18,7 @@ use crate::{Engine, Result};
 pub enum MemberState {
     /// At base, prepared.
     Ready,
-    /// Prepared, but base or settings have moved on: a claim takes it, and moves what differs.
+    /// Prepared, but base or settings have moved on. Where only base has, a claim takes it and moves what differs.
     Behind,
     /// Somebody prepares it.
     Preparing,
@@ -79,7 +79,7 @@ impl Engine {
             failed: count(MemberState::Failed),
             base: base.as_ref().map(|base| base.shown.clone()),
             base_commit: base.map(|base| base.tip),
-            filling: self.try_lock_pool(&context.repository.id)?.is_none(),
+            filling: self.is_pool_locked(&context.repository.id)?,
             error: self.last_failure(context),
             members: seen,
         })
@@ -88,22 +88,23 @@ impl Engine {
     /// Whether a filling would find something to do, and nobody is at it already: cheap enough to ask after each claim.
     pub async fn pool_wants_filling(&self, context: &Context) -> Result<bool> {
         let size = usize::try_from(context.config().pool.size).unwrap_or(usize::MAX);
-        // Members that are left where there is no pool any more are claimed, or drained by a person.
         let base = self.known_base(context, None).await.ok();
         if self.template_wants_work(context, base.as_ref()).await? {
-            return Ok(self.try_lock_pool(&context.repository.id)?.is_some());
+            return Ok(!self.is_pool_locked(&context.repository.id)?);
         }
+        // Members that are left where there is no pool any more are claimed, or drained by a person.
         if size == 0 {
             return Ok(false);
         }
-        let members = self.workspaces(Some(&context.repository.id), Among::Warm).await?;
-        let members = members.iter().filter(|member| !is_template(member));
-        let states: Vec<_> = members.map(|member| state(context, member, base.as_ref())).collect();
+        let mut members = self.workspaces(Some(&context.repository.id), Among::Warm).await?;
+        members.retain(|member| !is_template(member));
+        let states: Vec<_> = members.iter().map(|member| state(context, member, base.as_ref())).collect();
         let count = |state: MemberState| states.iter().filter(|found| **found == state).count();
-        // One that failed is a person's to look at; as long as it is there, no second one is tried.
+        // One that failed is a person's to look at; as long as nothing changed, no second one is tried.
+        let in_vain = members.iter().any(|member| fails_still(context, member, base.as_ref()));
         let good = count(MemberState::Ready);
-        let wants = count(MemberState::Behind) > 0 || (good < size && count(MemberState::Failed) == 0) || good > size;
-        Ok(wants && self.try_lock_pool(&context.repository.id)?.is_some())
+        let wants = count(MemberState::Behind) > 0 || (good < size && !in_vain) || good > size;
+        Ok(wants && !self.is_pool_locked(&context.repository.id)?)
     }
 
     /// Keeps why a filling stopped, for `pool status`; forgets it after one that did not.
@@ -142,6 +143,14 @@ pub(super) fn state(context: &Context, member: &Workspace, base: Option<&Base>) 
             if current { MemberState::Ready } else { MemberState::Behind }
         }
     }
+}
+
+/// Whether a member's preparation failed under the base and settings that hold now: another's would, too.
+pub(super) fn fails_still(context: &Context, member: &Workspace, base: Option<&Base>) -> bool {
+    let settings = member.metadata.warm.as_ref().map(|warm| warm.settings.as_str());
+    state(context, member, base) == MemberState::Failed
+        && settings == Some(&settings_hash(context.config()))
+        && base.is_none_or(|base| base.tip == member.base_commit)
 }
 
 fn describe(member: &Workspace, state: MemberState) -> PoolMember {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use spinney_core::{RepositoryId, Warm, Workspace, WorkspaceId, WorkspaceStatus};
 
-use super::fill::is_current;
+use super::fill::{Patience, is_current};
 use super::retire::Drained;
 use super::survey::is_template;
 use crate::context::{Context, tree_root};
@@ -75,6 +75,7 @@ impl Engine {
         &self,
         context: &Context,
         base: &Base,
+        patience: Patience,
         drained: &mut Drained,
         observer: Observer<'_>,
     ) -> Result<()> {
@@ -98,7 +99,7 @@ impl Engine {
                 }
             }
             if let Some(template) = self.template(context).await? {
-                self.retire_member(context, &template, drained, observer).await?;
+                self.retire_member(context, &template, patience, drained, observer).await?;
             }
         }
         self.check_disk(context, &base.tip).await?;

@@ -123,7 +123,7 @@ impl Engine {
 
     /// Gives a member of the pool its row back. It is not claimed: how its preparation ended is not known any more.
     async fn take_back_member(&self, context: &Context, marker: Marker) -> Result<()> {
-        let mut row = self.new_row(context, marker, WorkspaceStatus::Warm);
+        let mut row = pool::as_member(self.new_row(context, marker, WorkspaceStatus::Warm))?;
         row.metadata.warm = Some(Warm { error: Some("its row was lost".to_owned()), ..Warm::default() });
         self.insert_row(&row, &[]).await
     }

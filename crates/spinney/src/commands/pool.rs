@@ -4,15 +4,23 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
+use spinney_core::names::cut_for_message;
 use spinney_engine::{Context, Drained, Engine, Filled, MemberState, Patience, PoolStatus, plural};
 
 use crate::app::App;
+use crate::background;
 use crate::error::{CliError, Result};
 use crate::ui::table::{Cell, Table};
 use crate::ui::{style, words};
 
 /// How long the background waits before it begins: whoever claims one workspace often claims the next right after.
 const BEGIN_AFTER: Duration = Duration::from_millis(300);
+
+/// How much of a line is shown: how a set-up command ended stands after the command itself.
+const SHOWN_CHARS: usize = 1000;
+
+/// How often the background looks again although it could do nothing.
+const IDLE_ROUNDS: usize = 2;
 
 /// Look at the warm workspaces, make them, or give them up
 #[derive(Debug, Args)]
@@ -122,8 +130,7 @@ fn state_word(state: MemberState) -> &'static str {
 
 /// What a set-up printed is somebody else's text: no escape sequence of it reaches the terminal.
 fn indented(text: &str) -> String {
-    let plain = |line: &str| line.chars().filter(|c| !c.is_control()).collect::<String>();
-    text.lines().map(plain).collect::<Vec<_>>().join("\n    ")
+    text.lines().map(|line| cut_for_message(line, SHOWN_CHARS)).collect::<Vec<_>>().join("\n    ")
 }
 
 async fn fill(app: &App) -> Result<u8> {
@@ -174,20 +181,23 @@ fn tell_retired(app: &App, drained: &Drained) {
 
 /// Fills until there is nothing left to do; ends at once when somebody else is at it.
 async fn fill_in_background(app: &App) -> Result<u8> {
-    // Whatever else runs goes first.
-    let _ = rustix::process::nice(19);
+    background::give_way();
     tokio::time::sleep(BEGIN_AFTER).await;
     let engine = app.engine().await?;
     let mut context: Context = app.context(&engine).await?;
-    loop {
+    let mut idle = 0;
+    // What was claimed while the lock was held is ours to replace: who claimed it saw the lock, and left it to us. What
+    // can't be done (a member in use that is one too many) is not tried for ever.
+    while idle < IDLE_ROUNDS {
         let (fresh, filled) = engine.fill_pool(context, Patience::Background, &|_| {}).await?;
         context = fresh;
-        let stopped = filled.is_none_or(|filled| filled.stopped.is_some());
-        // What was claimed while the lock was held is ours to replace: who claimed it saw the lock, and left it to us.
-        if stopped || !engine.pool_wants_filling(&context).await? {
-            return Ok(0);
+        let Some(filled) = filled.filter(|filled| filled.stopped.is_none()) else { break };
+        if !engine.pool_wants_filling(&context).await? {
+            break;
         }
+        idle = if filled.did_something() { 0 } else { idle + 1 };
     }
+    Ok(0)
 }
 
 async fn drain(app: &App) -> Result<u8> {
