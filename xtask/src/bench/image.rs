@@ -2,19 +2,25 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
 use super::machine::said;
 use super::site::output;
 
-/// Unmounted and deleted when dropped.
+/// Unmounted and deleted when dropped, and also when this process is killed: a guard waits for the end of its input.
 #[derive(Debug)]
 pub struct Image {
-    file: PathBuf,
     pub mount: PathBuf,
+    guard: Child,
 }
+
+/// Lazily where something still has it open: it goes when that ends.
+const GUARD: &str = r#"trap '' INT TERM HUP
+read -r _
+mountpoint -q "$1" && { umount "$1" || umount --lazy "$1"; }
+rm -f "$2" && rmdir "$1""#;
 
 impl Image {
     /// A file system of this type and size; the file is sparse.
@@ -22,12 +28,15 @@ impl Image {
         if said(Command::new("id").arg("-u")) != "0" {
             bail!("only root can mount an image");
         }
-        let image = Self { file: within.join(format!("{kind}.image")), mount: within.join(kind) };
-        File::create(&image.file)?.set_len(size)?;
-        fs::create_dir(&image.mount)?;
+        let (file, mount) = (within.join(format!("{kind}.image")), within.join(kind));
+        File::create(&file)?.set_len(size)?;
+        fs::create_dir(&mount)?;
+        let mut guard = Command::new("sh");
+        let guard = guard.args(["-c", GUARD, "sh"]).arg(&mount).arg(&file).stdin(Stdio::piped()).spawn()?;
+        let image = Self { mount, guard };
         let mut mkfs = Command::new(format!("mkfs.{kind}"));
-        output(mkfs.arg("-q").arg(&image.file)).with_context(|| format!("no {kind} (package `{}`)", package(kind)))?;
-        output(Command::new("mount").args(["-t", kind, "-o", "loop"]).arg(&image.file).arg(&image.mount))?;
+        output(mkfs.arg("-q").arg(&file)).with_context(|| format!("no {kind} (package `{}`)", package(kind)))?;
+        output(Command::new("mount").args(["-t", kind, "-o", "loop"]).arg(&file).arg(&image.mount))?;
         Ok(image)
     }
 
@@ -45,15 +54,34 @@ impl Image {
 
 impl Drop for Image {
     fn drop(&mut self) {
-        // Lazily where something still has it open: it goes when that ends.
-        if output(Command::new("umount").arg(&self.mount)).is_err() {
-            let _ = output(Command::new("umount").arg("--lazy").arg(&self.mount));
-        }
-        let _ = fs::remove_file(&self.file);
-        let _ = fs::remove_dir(&self.mount);
+        drop(self.guard.stdin.take());
+        let _ = self.guard.wait();
     }
 }
 
 fn package(kind: &str) -> &'static str {
     if kind == "xfs" { "xfsprogs" } else { "btrfs-progs" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_is_mounted_until_it_is_dropped() {
+        let directory = tempfile::tempdir().unwrap();
+        for kind in ["xfs", "btrfs"] {
+            let image = match Image::mount(directory.path(), kind, 1 << 30) {
+                Ok(image) => image,
+                Err(error) => {
+                    eprintln!("not tested: {error:#}");
+                    continue;
+                }
+            };
+            fs::write(image.mount.join("file"), [7; 1 << 20]).unwrap();
+            assert!(image.used().unwrap() >= f64::from(1 << 20));
+            drop(image);
+            assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "{kind} left something");
+        }
+    }
 }
