@@ -50,11 +50,11 @@ fn measure(bench: &Bench, rows: &mut [Row], memory: &mut Row) -> Result<()> {
         made = count;
         let numbers: Vec<usize> = (0..COMMANDS.len()).collect();
         for round in 0..=bench.rounds.fast {
+            site.settle()?;
             for number in in_turns(round, &numbers) {
                 let arguments =
                     COMMANDS[*number].1.iter().map(|word| word.replace("{}", "issue-1")).collect::<Vec<_>>();
                 let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-                site.settle()?;
                 let (took, _) = time(|| site.spinney(&arguments))?;
                 if arguments[0] == "rm" {
                     site.spinney(&["restore", "issue-1"])?;
