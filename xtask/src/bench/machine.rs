@@ -24,7 +24,10 @@ pub fn load() -> String {
 
 /// The type of the file system that a directory is on.
 pub fn file_system(directory: &Path) -> String {
-    said(Command::new("stat").args(["--file-system", "--format=%T"]).arg(directory))
+    match output(Command::new("df").arg("--output=fstype").arg(directory)) {
+        Ok(output) => String::from_utf8_lossy(&output.stdout).lines().last().unwrap_or_default().to_owned(),
+        Err(error) => format!("unknown ({error:#})"),
+    }
 }
 
 /// The first line that a program answers.

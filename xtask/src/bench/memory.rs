@@ -1,12 +1,13 @@
 //! Peak memory, beside git's own for the same thing.
 //!
 //! It is the kernel's `ru_maxrss` as GNU time reports it: of the process and of every child that it waited for, the
-//! biggest one's peak.
+//! biggest one's peak. (Debian's package `time`.)
 
 use std::ffi::OsStr;
 use std::fs;
 
 use anyhow::{Context, Result, bail};
+use serde_json::Value;
 
 use super::Bench;
 use super::pool;
@@ -56,12 +57,12 @@ fn measure_warm(bench: &Bench, new: &mut Row, fill: &mut Row) -> Result<()> {
         fill.push(None, peak(&site, site.spinney_program(), &["pool", "fill"])?);
         site.fill()?;
         site.settle()?;
-        let warm = site.workspace_directories();
-        new.push(None, peak(&site, site.spinney_program(), &["new", "--branch", &format!("memory-{round}")])?);
-        let path = String::from_utf8(site.spinney(&["path", &format!("memory-{round}")])?.stdout)?;
-        if !warm.contains(std::path::Path::new(path.trim())) {
+        let arguments = ["new", "--branch", &format!("memory-{round}"), "--json"];
+        let (peak_of_new, said) = peak_and_output(&site, site.spinney_program(), &arguments)?;
+        if serde_json::from_slice::<Value>(&said)?["warm"] != true {
             bail!("the pool was filled, and `new` still made a cold workspace");
         }
+        new.push(None, peak_of_new);
         let path = site.path().join(format!("git-{round}"));
         let sample = peak(&site, "git", &["worktree", "add", "--detach", &path.display().to_string(), "origin/HEAD"])?;
         new.push(Some(ADD), sample);
@@ -76,11 +77,15 @@ fn measure_warm(bench: &Bench, new: &mut Row, fill: &mut Row) -> Result<()> {
 
 /// The peak of a program's memory in bytes.
 pub fn peak(site: &Site, program: impl AsRef<OsStr>, arguments: &[&str]) -> Result<f64> {
+    Ok(peak_and_output(site, program, arguments)?.0)
+}
+
+fn peak_and_output(site: &Site, program: impl AsRef<OsStr>, arguments: &[&str]) -> Result<(f64, Vec<u8>)> {
     let file = site.path().join("peak");
     let mut command = site.command("time");
     command.args(["--format=%M", "--output"]).arg(&file).arg(program.as_ref()).args(arguments);
-    output(&mut command).context("it is measured with GNU time (package `time`)")?;
+    let said = output(&mut command)?.stdout;
     let text = fs::read_to_string(&file)?;
     let kib: f64 = text.trim().parse().with_context(|| format!("`time` said {text}"))?;
-    Ok(kib * 1024.0)
+    Ok((kib * 1024.0, said))
 }

@@ -1,6 +1,5 @@
 //! A clone of the tree with a Spinney home of its own, in which things are measured.
 
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -164,16 +163,6 @@ impl Site {
         Ok(())
     }
 
-    /// The directories of all workspaces, warm ones too.
-    pub fn workspace_directories(&self) -> BTreeSet<PathBuf> {
-        let mut level = vec![self.home().join("trees")];
-        for _ in ["account", "owner", "repository", "workspace"] {
-            let entries = level.iter().filter_map(|directory| fs::read_dir(directory).ok()).flatten().flatten();
-            level = entries.map(|entry| entry.path()).collect();
-        }
-        level.into_iter().collect()
-    }
-
     /// Waits until nothing of the site runs any more and all it wrote is on the disk, so that the next run pays only for
     /// itself.
     pub fn settle(&self) -> Result<()> {
@@ -220,11 +209,17 @@ pub fn clean<'a>(command: &'a mut Command, root: &Path) -> &'a mut Command {
 pub fn output(command: &mut Command) -> Result<Output> {
     let output = command.output().with_context(|| format!("can't start {:?}", command.get_program()))?;
     if !output.status.success() {
-        let program = Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let arguments: Vec<_> = command.get_args().map(OsStr::to_string_lossy).collect();
-        bail!("`{program} {}`: {}", arguments.join(" "), complaint(&String::from_utf8_lossy(&output.stderr)));
+        let words: Vec<_> = std::iter::once(command.get_program()).chain(command.get_args()).map(short).collect();
+        bail!("`{}`: {}", words.join(" "), complaint(&String::from_utf8_lossy(&output.stderr)));
     }
     Ok(output)
+}
+
+/// A word of a command line, without the temporary directories of a path.
+fn short(word: &OsStr) -> String {
+    let path = Path::new(word);
+    let word = if path.is_absolute() { path.file_name().unwrap_or(word) } else { word };
+    word.to_string_lossy().into_owned()
 }
 
 /// The line of an error output that says what is wrong.
@@ -256,8 +251,8 @@ mod tests {
             "no such key"
         );
         assert_eq!(complaint(""), "it failed without a word");
-        let error = output(Command::new("sh").args(["-c", "echo 'it is broken' >&2; exit 3"])).unwrap_err();
-        assert!(error.to_string().ends_with(": it is broken"), "{error}");
+        let error = output(Command::new("/bin/sh").args(["-c", "echo no >&2; exit 3", "/a/b"])).unwrap_err();
+        assert_eq!(error.to_string(), "`sh -c echo no >&2; exit 3 b`: no");
     }
 
     #[test]
