@@ -50,6 +50,7 @@ impl Site {
 
     /// Configures Spinney through its environment.
     pub fn set(&mut self, variable: &str, value: &str) {
+        self.variables.retain(|(name, _)| name != variable);
         self.variables.push((variable.to_owned(), value.to_owned()));
     }
 
