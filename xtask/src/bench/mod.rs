@@ -64,7 +64,10 @@ const PARTS: [Part; 11] = [
 pub fn run(arguments: &[&str]) -> Result<ExitCode> {
     let options = Options::parse(arguments)?;
     let mut build = chore::cargo();
-    if let Some(code) = chore::step("release build", build.args(["build", "--release", "--package", "spinney"]))? {
+    build.args(["build", "--release", "--package", "spinney"]);
+    if options.spinney.is_none()
+        && let Some(code) = chore::step("release build", &mut build)?
+    {
         return Ok(code);
     }
     let load = machine::load();
@@ -75,7 +78,7 @@ pub fn run(arguments: &[&str]) -> Result<ExitCode> {
         None => Tree::generated(root.path(), tree::LARGE)?,
     };
     let (peers, known) = peers::find();
-    let spinney = chore::target_dir().join("release").join("spinney");
+    let spinney = options.spinney.clone().unwrap_or_else(|| chore::target_dir().join("release").join("spinney"));
     let bench = Bench { spinney, tree, peers, rounds: options.rounds, images: options.images, root };
 
     let mut table = Table { facts: facts(&bench, &load, &known), rows: Vec::new() };

@@ -14,6 +14,8 @@ pub struct Options {
     /// Names of parts; all of them when empty.
     pub rows: Vec<String>,
     pub rounds: Rounds,
+    /// Measure this program instead of the one built from here.
+    pub spinney: Option<PathBuf>,
     /// Where the results go; none: beside what cargo builds.
     pub out: Option<PathBuf>,
     /// Whether file systems may be mounted.
@@ -24,8 +26,8 @@ const ROUNDS: usize = 5;
 
 impl Options {
     pub fn parse(arguments: &[&str]) -> Result<Self> {
-        let mut options =
-            Self { repository: None, rows: Vec::new(), rounds: Rounds::new(ROUNDS), out: None, images: true };
+        let rounds = Rounds::new(ROUNDS);
+        let mut options = Self { repository: None, rows: Vec::new(), rounds, spinney: None, out: None, images: true };
         let mut rest = arguments.iter();
         while let Some(flag) = rest.next() {
             if *flag == "--no-images" {
@@ -34,19 +36,15 @@ impl Options {
             }
             let value = rest.next().with_context(|| format!("`{flag}` needs a value"));
             match *flag {
-                "--repo" => {
-                    let path = value?;
-                    let found =
-                        PathBuf::from(path).canonicalize().with_context(|| format!("no repository at {path}"))?;
-                    options.repository = Some(found);
-                }
+                "--repo" => options.repository = Some(existing(value?)?),
+                "--spinney" => options.spinney = Some(existing(value?)?),
                 "--rows" => options.rows = value?.split(',').map(part).collect::<Result<_>>()?,
                 "--rounds" => {
                     let slow = value?.parse().ok().filter(|slow| *slow > 0).context("`--rounds` needs a number")?;
                     options.rounds = Rounds::new(slow);
                 }
                 "--out" => options.out = Some(value?.into()),
-                _ => bail!("there is no `{flag}`: only --repo PATH, --rows NAME,…, --rounds N, --out DIR, --no-images"),
+                _ => bail!("there is no `{flag}`: `cargo xtask help` tells what there is"),
             }
         }
         Ok(options)
@@ -55,6 +53,11 @@ impl Options {
     pub fn wants(&self, part: &str) -> bool {
         self.rows.is_empty() || self.rows.iter().any(|name| name == part)
     }
+}
+
+/// A path that there is, absolute.
+fn existing(path: &str) -> Result<PathBuf> {
+    PathBuf::from(path).canonicalize().with_context(|| format!("there is no {path}"))
 }
 
 /// The name of a part that there is.
@@ -80,9 +83,14 @@ mod tests {
                 .unwrap();
         assert!(some.wants("cold") && some.wants("rm") && !some.wants("many") && !some.images);
         assert_eq!((some.rounds.fast, some.out, some.repository), (12, Some("results".into()), Some("/".into())));
-        for wrong in
-            [&["--rows"][..], &["--rows", "fast"], &["--rounds", "0"], &["--repo", "/nonexistent"], &["--x", "1"]]
-        {
+        for wrong in [
+            &["--rows"][..],
+            &["--rows", "fast"],
+            &["--rounds", "0"],
+            &["--repo", "/nonexistent"],
+            &["--spinney", "/none"],
+            &["--x", "1"],
+        ] {
             assert!(Options::parse(wrong).is_err(), "{wrong:?}");
         }
     }
