@@ -91,8 +91,9 @@ pub fn measure(bench: &Bench, site: &Site, how: How, new: &mut Row, status: &mut
                     gits.push(path);
                 }
                 Maker::Peer(peer) => {
-                    let took = peer.create(site, &format!("peer-{round}"), &bench.tree.branch)?;
-                    new.push(Some(peer.creates), took);
+                    if let Some(took) = peer.create(site, round, &bench.tree.branch) {
+                        new.push(Some(peer.creates), took);
+                    }
                 }
             }
         }
@@ -104,7 +105,7 @@ pub fn measure(bench: &Bench, site: &Site, how: How, new: &mut Row, status: &mut
         }
         for maker in makers {
             if let Maker::Peer(peer) = maker {
-                peer.remove(site, &format!("peer-{round}"))?;
+                peer.remove(site, round);
             }
         }
         gits.iter().try_for_each(|path| site.git_remove(path))?;

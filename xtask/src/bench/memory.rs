@@ -53,7 +53,6 @@ fn measure_warm(bench: &Bench, new: &mut Row, fill: &mut Row) -> Result<()> {
     let mut site = bench.site()?;
     site.set(pool::SIZE, "1");
     for round in 0..bench.rounds.slow {
-        // A refill in the background may have filled it already: then it has nothing to do, and needs less.
         fill.push(None, peak(&site, site.spinney_program(), &["pool", "fill"])?);
         site.fill()?;
         site.settle()?;

@@ -43,13 +43,32 @@ const KNOWN: [Peer; 2] = [
 const NOT_MEASURED: &str = "workmux";
 
 impl Peer {
-    pub fn create(&self, site: &Site, branch: &str, base: &str) -> Result<f64> {
-        Ok(time(|| output(site.command(self.program).args((self.create)(branch, base))))?.0)
+    /// How long it takes to make the worktree of a round; none, and said, when it fails.
+    pub fn create(&self, site: &Site, round: usize, base: &str) -> Option<f64> {
+        soft(self.try_create(site, &round.to_string(), base))
     }
 
-    pub fn remove(&self, site: &Site, branch: &str) -> Result<f64> {
-        Ok(time(|| output(site.command(self.program).args((self.remove)(branch))))?.0)
+    /// How long it takes to remove the worktree of a round; none, and said, when it fails.
+    pub fn remove(&self, site: &Site, round: usize) -> Option<f64> {
+        soft(self.try_remove(site, &round.to_string()))
     }
+
+    fn try_create(&self, site: &Site, label: &str, base: &str) -> Result<f64> {
+        Ok(time(|| output(site.command(self.program).args((self.create)(&self.branch(label), base))))?.0)
+    }
+
+    fn try_remove(&self, site: &Site, label: &str) -> Result<f64> {
+        Ok(time(|| output(site.command(self.program).args((self.remove)(&self.branch(label)))))?.0)
+    }
+
+    fn branch(&self, label: &str) -> String {
+        format!("{}-{label}", self.program)
+    }
+}
+
+/// A peer that fails is no reason to stop.
+fn soft(outcome: Result<f64>) -> Option<f64> {
+    outcome.inspect_err(|error| eprintln!("   a peer failed: {error:#}")).ok()
 }
 
 /// The peers on `PATH`, and a line about all that are known.
@@ -76,14 +95,11 @@ pub fn find() -> (Vec<Peer>, String) {
 /// Those that make and remove a worktree here; what goes wrong with the others is said.
 pub fn working<'a>(peers: &'a [Peer], site: &Site, base: &str) -> Vec<&'a Peer> {
     let works = |peer: &&Peer| {
-        let tried = peer.create(site, "peer-warm-up", base).and_then(|_| {
+        let tried = peer.try_create(site, "warm-up", base).and_then(|_| {
             site.settle()?;
-            peer.remove(site, "peer-warm-up")
+            peer.try_remove(site, "warm-up")
         });
-        if let Err(error) = &tried {
-            eprintln!("   left out: {error:#}");
-        }
-        tried.is_ok()
+        soft(tried).is_some()
     };
     peers.iter().filter(works).collect()
 }

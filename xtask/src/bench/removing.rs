@@ -57,11 +57,11 @@ fn measure(bench: &Bench, plain: &mut Row, force: &mut Row) -> Result<()> {
                     force.push(Some(name), took);
                 }
                 Remover::Peer(peer) => {
-                    let branch = format!("peer-{round}");
-                    peer.create(&site, &branch, &bench.tree.branch)?;
+                    peer.create(&site, round, &bench.tree.branch);
                     site.settle()?;
-                    let took = peer.remove(&site, &branch)?;
-                    plain.push(Some(peer.removes), took);
+                    if let Some(took) = peer.remove(&site, round) {
+                        plain.push(Some(peer.removes), took);
+                    }
                 }
             }
         }
