@@ -20,8 +20,10 @@ Usage: cargo xtask <CHORE>
 Chores:
   test [-- ARGS]  runs all tests, with a throw-away PostgreSQL, and those that touch git with every git on PATH;
                   ARGS go to `cargo test` (with `-p CRATE` among them, only that crate is tested)
-  bench [--repo PATH]
-                  measures Spinney beside git on a generated tree, or on a clone of that repository
+  bench [--repo PATH] [--rows NAME,…] [--rounds N] [--out DIR] [--no-images] [--spinney PATH]
+                  measures Spinney beside git, and the peers on PATH, on a generated tree or on a clone of that
+                  repository; a table goes to stdout and DIR/bench.md, every sample to DIR/bench.json. `--no-images`
+                  mounts no file systems; `--spinney` measures that program instead of a fresh build
   crash [--rounds N] [--seed N]
                   lets Spinney die at every step of every operation, and N times at random
   ci              checks format and lints, then runs all tests

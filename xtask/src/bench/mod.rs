@@ -1,138 +1,119 @@
-//! `cargo xtask bench`: Spinney beside git, in one run on one tree, as medians and ratios.
+//! `cargo xtask bench`: Spinney beside git and its peers, in one run on one tree, as medians and ratios.
 //!
 //! Whole processes are measured, as a person would wait for them. Machines are noisy: what is compared is measured in
-//! turns, and the ratio of the medians is what counts.
+//! turns, each run after everything before it has ended and is on the disk, and the ratio of the medians is what counts.
 
+mod cloning;
+mod image;
+mod machine;
+mod making;
+mod many;
 mod measure;
+mod memory;
+mod options;
+mod peers;
+mod pool;
+mod removing;
+mod site;
+mod table;
 mod tree;
 
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
-use self::measure::{Sample, in_turns, time};
-use self::tree::Bench;
+use self::measure::Rounds;
+use self::options::Options;
+use self::peers::Peer;
+use self::site::Site;
+use self::table::{Row, Table};
+use self::tree::Tree;
 use crate::chore;
 
-/// How often each pair is measured.
-const ROUNDS: usize = 7;
-const LISTED: [usize; 3] = [10, 100, 1000];
+/// What the rows are measured with.
+#[derive(Debug)]
+struct Bench {
+    spinney: PathBuf,
+    tree: Tree,
+    peers: Vec<Peer>,
+    rounds: Rounds,
+    images: bool,
+    /// Holds everything, and goes last.
+    root: tempfile::TempDir,
+}
+
+/// Rows that are measured together, by the name that `--rows` knows. Each part has sites of its own.
+type Part = (&'static str, fn(&Bench) -> Vec<Row>);
+
+const PARTS: [Part; 11] = [
+    ("warm", making::warm),
+    ("moved", pool::moved),
+    ("api", pool::api),
+    ("claims", pool::claims),
+    ("cold", making::cold),
+    ("reflink", cloning::reflink),
+    ("snapshot", cloning::snapshot),
+    ("rm", removing::rows),
+    ("many", many::rows),
+    ("memory", memory::cold),
+    ("memory-warm", memory::warm),
+];
 
 pub fn run(arguments: &[&str]) -> Result<ExitCode> {
-    let repository = match arguments {
-        [] => None,
-        ["--repo", path] => {
-            Some(PathBuf::from(path).canonicalize().with_context(|| format!("no repository at {path}"))?)
-        }
-        _ => bail!("usage: cargo xtask bench [--repo PATH]"),
-    };
-    if let Some(code) =
-        chore::step("release build", chore::cargo().args(["build", "--release", "--package", "spinney"]))?
+    let options = Options::parse(arguments)?;
+    let mut build = chore::cargo();
+    build.args(["build", "--release", "--package", "spinney"]);
+    if options.spinney.is_none()
+        && let Some(code) = chore::step("release build", &mut build)?
     {
         return Ok(code);
     }
-    let spinney = chore::target_dir().join("release").join("spinney");
-    let mut table = Table::default();
-    trees(&spinney, repository.as_deref(), &mut table)?;
-    listings(&spinney, &mut table)?;
-    table.print();
+    let load = machine::load();
+    let root = tempfile::Builder::new().prefix("spinney-bench-").tempdir().context("no temporary directory")?;
+    site::make_home(root.path())?;
+    let tree = match &options.repository {
+        Some(repository) => Tree::of(root.path(), repository)?,
+        None => Tree::generated(root.path(), tree::LARGE)?,
+    };
+    let (peers, known) = peers::find();
+    let spinney = options.spinney.clone().unwrap_or_else(|| chore::target_dir().join("release").join("spinney"));
+    let bench = Bench { spinney, tree, peers, rounds: options.rounds, images: options.images, root };
+
+    let mut table = Table { facts: facts(&bench, &load, &known), rows: Vec::new() };
+    for (name, rows) in PARTS.iter().filter(|(name, _)| options.wants(name)) {
+        eprintln!("== {name}");
+        table.rows.extend(rows(&bench));
+    }
+    let out = options.out.unwrap_or_else(|| chore::target_dir().join("bench"));
+    fs::create_dir_all(&out).with_context(|| format!("can't make {}", out.display()))?;
+    let text = table.markdown();
+    fs::write(out.join("bench.md"), &text)?;
+    fs::write(out.join("bench.json"), format!("{:#}\n", table.json()))?;
+    print!("{text}");
     Ok(ExitCode::SUCCESS)
 }
 
-/// Making, reusing and removing a workspace of a large tree.
-fn trees(spinney: &Path, repository: Option<&Path>, table: &mut Table) -> Result<()> {
-    let bench = match repository {
-        Some(path) => Bench::of(spinney, path)?,
-        None => Bench::generated(spinney, tree::LARGE)?,
-    };
-    println!("{} files in {}, {}, {}\n", bench.files()?, bench.file_system()?, bench.git_version()?, bench.cores());
-    bench.spinney(&["new", "--task", "warm up the caches"])?;
-    bench.git(&["worktree", "add", "--quiet", "-b", "warm-up", &bench.place("git-warm-up"), "origin/HEAD"])?;
-
-    let (mut git_add, mut new, mut reuse, mut git_remove, mut rm) =
-        (Sample::default(), Sample::default(), Sample::default(), Sample::default(), Sample::default());
-    for round in 0..ROUNDS {
-        let place = bench.place(&format!("git-{round}"));
-        let branch = format!("git-{round}");
-        let task = format!("round {round}");
-        let name = format!("task-round-{round}");
-        in_turns(
-            round,
-            || {
-                git_add.push(time(|| {
-                    bench.git(&["worktree", "add", "--quiet", "--no-track", "-b", &branch, &place, "origin/HEAD"])
-                })?)
-            },
-            || new.push(time(|| bench.spinney(&["new", "--task", &task]))?),
-        )?;
-        reuse.push(time(|| bench.spinney(&["new", "--task", &task]))?)?;
-        in_turns(
-            round,
-            || git_remove.push(time(|| bench.git(&["worktree", "remove", &place]))?),
-            || rm.push(time(|| bench.spinney(&["rm", &name]))?),
-        )?;
-    }
-    table.compare("cold `new` against `git worktree add`", &new, &git_add, Some(1.1));
-    table.compare("`rm` against `git worktree remove`", &rm, &git_remove, None);
-    table.alone("`new` on existing work", &reuse, Some(50));
-    Ok(())
+fn facts(bench: &Bench, load: &str, peers: &str) -> Vec<(String, String)> {
+    let Bench { tree, rounds, root, .. } = bench;
+    let spinney = machine::said(Command::new(&bench.spinney).arg("--version"));
+    let git = machine::said(Command::new("git").arg("version"));
+    [
+        ("machine", machine::machine()),
+        ("load average at the start", load.to_owned()),
+        ("file system", machine::file_system(root.path())),
+        ("tree", format!("{} files, {:.1} MB", tree.files, tree.bytes as f64 / 1e6)),
+        ("versions", format!("{spinney}; {git}; {peers}")),
+        ("rounds", format!("{} of what takes seconds, {} of what takes milliseconds", rounds.slow, rounds.fast)),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into()
 }
 
-/// `ls` of more and more workspaces, of a small repository.
-fn listings(spinney: &Path, table: &mut Table) -> Result<()> {
-    let bench = Bench::generated(spinney, tree::SMALL)?;
-    let mut made = 0;
-    for count in LISTED {
-        bench.make_workspaces(made..count)?;
-        made = count;
-        let mut sample = Sample::default();
-        for _ in 0..ROUNDS {
-            sample.push(time(|| bench.spinney(&["ls"]))?)?;
-        }
-        table.alone(&format!("`ls` of {count} workspaces"), &sample, (count == 1000).then_some(50));
+impl Bench {
+    /// A fresh clone of the tree, with a home of its own.
+    fn site(&self) -> Result<Site> {
+        Site::new(&self.spinney, &self.tree, self.root.path())
     }
-    let mut reuse = Sample::default();
-    for _ in 0..ROUNDS {
-        reuse.push(time(|| bench.spinney(&["new", "--issue", "1"]))?)?;
-    }
-    table.alone("`new` on existing work among 1,000", &reuse, Some(50));
-    Ok(())
-}
-
-/// The results as Markdown.
-#[derive(Default)]
-struct Table {
-    rows: Vec<String>,
-}
-
-impl Table {
-    /// A row of ours beside git's, as a ratio; more than `most` misses the goal.
-    fn compare(&mut self, what: &str, ours: &Sample, theirs: &Sample, most: Option<f64>) {
-        let ratio = ours.median().as_secs_f64() / theirs.median().as_secs_f64();
-        let goal = most.map_or("–".to_owned(), |most| verdict(ratio <= most, &format!("≤ {most} ×")));
-        self.rows.push(format!(
-            "| {what} | {} | {} | {} | {ratio:.2} × | {goal} |",
-            ours.median_text(),
-            ours.p95_text(),
-            theirs.median_text()
-        ));
-    }
-
-    /// A row of ours alone; more than `most_ms` misses the goal.
-    fn alone(&mut self, what: &str, ours: &Sample, most_ms: Option<u128>) {
-        let goal = most_ms
-            .map_or("–".to_owned(), |most| verdict(ours.median().as_millis() <= most, &format!("≤ {most} ms")));
-        self.rows.push(format!("| {what} | {} | {} | – | – | {goal} |", ours.median_text(), ours.p95_text()));
-    }
-
-    fn print(&self) {
-        println!("| | spinney | p95 | git | ratio | goal |");
-        println!("| --- | --- | --- | --- | --- | --- |");
-        self.rows.iter().for_each(|row| println!("{row}"));
-    }
-}
-
-fn verdict(reached: bool, goal: &str) -> String {
-    format!("{goal} {}", if reached { "✓" } else { "✗" })
 }
