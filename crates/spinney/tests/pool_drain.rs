@@ -304,6 +304,28 @@ fn a_store_older_than_a_claim_takes_nothing_of_it() {
 }
 
 #[test]
+fn with_an_old_store_what_was_handed_out_is_known_by_its_own_mark() {
+    let pool = Pool::new(1);
+    pool.fill();
+    let old = pool.copy_database();
+    let work = Work::of(&pool.story, &pool.claim(&["--issue", "1"]));
+    // It stands just as a member does.
+    work.git(&["switch", "--quiet", "--detach"]);
+    work.write("notes.txt", "notes");
+    let before = work.snapshot();
+    pool.bring_old_database(&old);
+    pool.make_cold(&["--issue", "2"]);
+    let drained = pool.drain();
+    assert!(drained["kept"][0][1].as_str().unwrap().contains("cleanup orphans"), "{drained}");
+    pool.move_base("moved.txt");
+    pool.fill();
+    before.assert_same(&work.snapshot(), "after new, drain and fill");
+    pool.story.cli.run(&["cleanup", "orphans"]).ok();
+    assert_eq!(pool.story.show("issue-1").path(), work.path);
+    before.assert_same(&work.snapshot(), "after all");
+}
+
+#[test]
 fn with_an_old_store_the_same_work_is_told_or_found() {
     let pool = Pool::new(1);
     pool.fill();
