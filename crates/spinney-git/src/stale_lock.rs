@@ -39,11 +39,15 @@ impl Repository {
         }
     }
 
-    /// Lists the stale locks of this repository's refs.
+    /// Lists the stale locks of this repository's refs, those of its worktrees among them.
     #[must_use]
     pub fn stale_locks(&self) -> Vec<PathBuf> {
         let mut locks = vec![self.common_dir().join("packed-refs.lock")];
         collect(&self.common_dir().join("refs"), &mut locks);
+        for admin_dir in fs::read_dir(self.common_dir().join("worktrees")).into_iter().flatten().flatten() {
+            locks.push(admin_dir.path().join("HEAD.lock"));
+            collect(&admin_dir.path().join("refs"), &mut locks);
+        }
         locks.retain(|lock| self.is_stale(lock));
         locks
     }
@@ -54,7 +58,9 @@ impl Repository {
         ours && self.is_stale(lock) && fs::remove_file(lock).is_ok()
     }
 
-    fn is_stale(&self, lock: &Path) -> bool {
+    /// Whether a lock is old, and no git runs that can have made it.
+    #[must_use]
+    pub fn is_stale(&self, lock: &Path) -> bool {
         let made = fs::symlink_metadata(lock).and_then(|metadata| metadata.modified());
         let Ok(made) = made else { return false };
         let old = SystemTime::now().duration_since(made).is_ok_and(|age| age >= MIN_AGE);

@@ -31,7 +31,7 @@ impl Worktree {
 
     /// Takes HEAD off its branch, at a commit; neither index nor files are touched, nor looked at.
     pub async fn detach_head(&self, lock: &RepositoryLock, commit: &CommitId) -> Result<()> {
-        let command = self.command().holding(lock);
-        command.args(["update-ref", "--no-deref", "HEAD", commit.as_str()]).run().await.map(drop)
+        let command = || self.command().holding(lock).args(["update-ref", "--no-deref", "HEAD", commit.as_str()]);
+        self.repository().change_refs(command).await.map(drop)
     }
 }

@@ -74,8 +74,8 @@ fn a_list_shows_work_and_warm_ones_only_when_asked() {
         rows["workspaces"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap().to_owned()).collect()
     };
     assert_eq!(listed(&[]), ["issue-1"]);
-    assert_eq!(listed(&["--status", "warm"]), [warm.clone()]);
-    assert_eq!(names(&pool.story.cli), ["issue-1".to_owned(), warm.clone()]);
+    assert_eq!(listed(&["--status", "warm"]), [warm.as_str()]);
+    assert_eq!(names(&pool.story.cli), ["issue-1", warm.as_str()]);
     assert!(!pool.story.cli.run(&["ls"]).ok().stdout.contains("warm-"));
     // A member is nobody's: no command takes it for a workspace.
     for command in [&["rm", &warm, "--force"][..], &["path", &warm], &["exec", &warm, "--", "true"], &["pin", &warm]] {

@@ -4,9 +4,11 @@ mod common;
 mod pool_support;
 
 use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use pool_support::{LONG, Pool, read};
-use spinney_testkit::wait_until;
+use spinney_testkit::{Cli, wait_until};
 
 #[test]
 fn a_claim_that_failed_does_not_stop_the_background() {
@@ -33,4 +35,62 @@ fn what_came_after_a_drain_that_died_is_kept() {
     assert_eq!(pool.drain()["trashed"][0], member.name.as_str());
     pool.story.cli.run(&["restore", &member.name]).ok();
     assert_eq!(read(&member.path, "mine.txt").as_deref(), Some("mine"));
+}
+
+/// Dies at a point.
+#[track_caller]
+fn die_at(cli: &Cli, point: &str, line: &[&str]) {
+    cli.with_variable("SPINNEY_FAIL", point).run(line).exits(134);
+}
+
+/// A lock that a git left which was killed some time ago.
+fn leave_lock(path: &Path) {
+    let file = fs::File::create(path).unwrap();
+    file.set_modified(SystemTime::now() - Duration::from_secs(60)).unwrap();
+}
+
+#[track_caller]
+fn assert_healed(pool: &Pool) {
+    pool.story.cli.run(&["ls"]).ok();
+    let doctor = pool.story.cli.run(&["doctor", "--json"]).ok();
+    assert_eq!(doctor.json()["healthy"], true, "{}", doctor.told());
+    pool.fill();
+    assert_eq!(pool.states(), ["ready"]);
+    assert_eq!(pool.drain()["deleted"], 1);
+    pool.story.assert_nothing_made();
+}
+
+#[test]
+fn a_lock_on_head_that_a_killed_claim_left_is_cleared_away() {
+    let pool = Pool::new(1);
+    pool.fill();
+    let tree = pool.member().path;
+    die_at(&pool.story.cli, "claim.switched", &["new", "--issue", "1"]);
+    let admin_dir = PathBuf::from(pool.git(&tree, &["rev-parse", "--absolute-git-dir"]));
+    leave_lock(&admin_dir.join("HEAD.lock"));
+    assert_healed(&pool);
+}
+
+#[test]
+fn a_lock_on_the_index_that_a_killed_claim_left_is_cleared_away() {
+    let pool = Pool::new(1);
+    pool.fill();
+    let tree = pool.member().path;
+    pool.move_base("moved.txt");
+    die_at(&pool.story.cli, "claim.moved", &["new", "--issue", "1"]);
+    let admin_dir = PathBuf::from(pool.git(&tree, &["rev-parse", "--absolute-git-dir"]));
+    leave_lock(&admin_dir.join("index.lock"));
+    pool.story.cli.run(&["cleanup", "orphans"]).ok();
+    assert!(!admin_dir.join("index.lock").exists());
+    assert_healed(&pool);
+}
+
+#[test]
+fn a_member_that_git_had_just_begun_is_undone() {
+    let pool = Pool::new(1);
+    die_at(&pool.cli, "create.registered", &["pool", "fill"]);
+    let worktrees = pool.story.repository.path().join(".git/worktrees");
+    let admin_dir = fs::read_dir(worktrees).unwrap().next().unwrap().unwrap().path();
+    fs::remove_file(admin_dir.join("HEAD")).unwrap();
+    assert_healed(&pool);
 }

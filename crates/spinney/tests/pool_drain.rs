@@ -25,6 +25,11 @@ fn as_work(pool: &Pool, member: &Member) -> Work {
     Work::of(&pool.story, &common::Workspace(document))
 }
 
+/// Takes a member's directory away, as a person does who tidies up.
+fn vanish(pool: &Pool, member: &Member) {
+    fs::rename(&member.path, pool.story.sandbox().path().join("vanished")).unwrap();
+}
+
 fn trash(pool: &Pool) -> Vec<PathBuf> {
     files_below(&pool.story.sandbox().spinney_home().join("trash"), 0)
 }
@@ -66,7 +71,7 @@ fn goes_to_the_trash_and_comes_back(deed: Deed) {
     pool.story.cli.run(&["restore", &member.name]).ok();
     before.assert_same(&work.snapshot(), "restored");
     // It is somebody's from now on: no filling takes it, and nobody is given it.
-    assert_eq!(names(&pool.story.cli), [member.name.clone()]);
+    assert_eq!(names(&pool.story.cli), [member.name]);
     pool.fill();
     pool.claim(&["--issue", "1"]);
     pool.drain();
@@ -137,7 +142,7 @@ fn commits_of_a_member_whose_directory_was_deleted_are_kept() {
     pool.fill();
     let member = pool.member();
     let commit = as_work(&pool, &member).commit("mine.txt", "mine");
-    fs::remove_dir_all(&member.path).unwrap();
+    vanish(&pool, &member);
     pool.fill();
     assert!(is_safe(&pool, &commit));
     assert_eq!(pool.states(), ["ready"]);
@@ -149,7 +154,7 @@ fn a_member_whose_directory_was_deleted_is_forgotten_by_the_next_filling() {
     let pool = Pool::new(2);
     pool.fill();
     let gone = pool.members()[0].clone();
-    fs::remove_dir_all(&gone.path).unwrap();
+    vanish(&pool, &gone);
     // Nobody is given it meanwhile.
     assert_ne!(pool.claim(&["--issue", "1"]).path(), gone.path);
     pool.make_cold(&["--issue", "2"]);
@@ -301,6 +306,28 @@ fn a_store_older_than_a_claim_takes_nothing_of_it() {
     assert_eq!(work.head(), commit);
     let again = pool.story.cli.run(&["cleanup", "orphans", "--json"]).ok().json();
     assert!(again["findings"].as_array().unwrap().iter().all(|finding| finding["done"].is_null()), "{again}");
+}
+
+#[test]
+fn with_an_old_store_what_was_handed_out_is_known_by_its_own_mark() {
+    let pool = Pool::new(1);
+    pool.fill();
+    let old = pool.copy_database();
+    let work = Work::of(&pool.story, &pool.claim(&["--issue", "1"]));
+    // It stands just as a member does.
+    work.git(&["switch", "--quiet", "--detach"]);
+    work.write("notes.txt", "notes");
+    let before = work.snapshot();
+    pool.bring_old_database(&old);
+    pool.make_cold(&["--issue", "2"]);
+    let drained = pool.drain();
+    assert!(drained["kept"][0][1].as_str().unwrap().contains("cleanup orphans"), "{drained}");
+    pool.move_base("moved.txt");
+    pool.fill();
+    before.assert_same(&work.snapshot(), "after new, drain and fill");
+    pool.story.cli.run(&["cleanup", "orphans"]).ok();
+    assert_eq!(pool.story.show("issue-1").path(), work.path);
+    before.assert_same(&work.snapshot(), "after all");
 }
 
 #[test]

@@ -103,7 +103,9 @@ pub(crate) async fn discard(
     let tree_aside = trash_place(home, &workspace.path, &format!("undo-{operation}"));
     let admin_aside = context.git.state_dir().join(format!("undo-{operation}"));
     let lock = context.git.lock("undo of new").await?;
+    // A `git worktree add` that was killed early leaves no HEAD: then there is nothing to have moved on.
     if let Ok(worktree) = Worktree::open(&context.git, &workspace.path)
+        && fs::metadata(worktree.admin_dir().join("HEAD")).is_ok_and(|head| head.len() > 0)
         && worktree.load_head().await?.commit().is_some_and(|head| head != commit)
     {
         return Ok(None);

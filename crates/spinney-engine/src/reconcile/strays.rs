@@ -196,7 +196,11 @@ impl Engine {
         rows: &[Workspace],
         findings: &mut Findings,
     ) -> Result<()> {
-        for lock in context.git.stale_locks() {
+        // In a member of the pool nobody but our own git has anything to do.
+        let members = rows.iter().filter(|row| row.status == WorkspaceStatus::Warm);
+        let indexes = members.filter_map(|row| Some(worktree::find_admin_dir(context, row).ok()??.join("index.lock")));
+        let stale = indexes.filter(|lock| context.git.is_stale(lock));
+        for lock in context.git.stale_locks().into_iter().chain(stale) {
             findings.done(format!("`{}` was left by a git that was killed", lock.display()), "deleted");
             if !findings.dry_run {
                 let _held = context.git.lock("cleanup").await?;
