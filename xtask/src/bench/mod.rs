@@ -82,16 +82,16 @@ pub fn run(arguments: &[&str]) -> Result<ExitCode> {
     let bench = Bench { spinney, tree, peers, rounds: options.rounds, images: options.images, root };
 
     let mut table = Table { facts: facts(&bench, &load, &known), rows: Vec::new() };
+    let out = options.out.clone().unwrap_or_else(|| chore::target_dir().join("bench"));
+    fs::create_dir_all(&out).with_context(|| format!("can't make {}", out.display()))?;
     for (name, rows) in PARTS.iter().filter(|(name, _)| options.wants(name)) {
         eprintln!("== {name}");
         table.rows.extend(rows(&bench));
+        // After each part: a long run that is stopped has not been for nothing.
+        fs::write(out.join("bench.md"), table.markdown())?;
+        fs::write(out.join("bench.json"), format!("{:#}\n", table.json()))?;
     }
-    let out = options.out.unwrap_or_else(|| chore::target_dir().join("bench"));
-    fs::create_dir_all(&out).with_context(|| format!("can't make {}", out.display()))?;
-    let text = table.markdown();
-    fs::write(out.join("bench.md"), &text)?;
-    fs::write(out.join("bench.json"), format!("{:#}\n", table.json()))?;
-    print!("{text}");
+    print!("{}", table.markdown());
     Ok(ExitCode::SUCCESS)
 }
 
