@@ -19,6 +19,7 @@ pub enum Phase {
     Fetching { remote: String },
     Cloning { url: String },
     Waiting { workspace: String },
+    WaitingForPool,
     CheckingOut,
     CopyingFiles { count: usize },
     UpdatingSubmodules,

@@ -9,11 +9,12 @@ use crate::worktree::Worktree;
 
 impl Worktree {
     /// Moves HEAD, on no branch, to a commit, and with it only the files that differ. Needs no lock; refuses where a file
-    /// that was changed would be overwritten.
+    /// that was changed, or that git did not have, would be overwritten: an ignored one too.
     pub async fn move_to(&self, commit: &CommitId, lfs: bool) -> Result<()> {
         let command = with_lfs(self.command(), lfs).network().config("checkout.workers", workers().to_string());
-        let command = command.args(["switch", "--quiet", "--no-recurse-submodules", "--detach", commit.as_str()]);
-        command.run().await.map(drop)
+        let command =
+            command.args(["switch", "--quiet", "--no-recurse-submodules", "--no-overwrite-ignore", "--detach"]);
+        command.arg(commit.as_str()).run().await.map(drop)
     }
 
     /// Makes a branch at HEAD's commit and puts HEAD on it; no file is touched, and no upstream is set.

@@ -129,7 +129,7 @@ impl App {
     pub fn observer(&self) -> impl Fn(Notice) + Send + Sync + '_ {
         move |notice| match notice {
             Notice::Phase(phase) => self.ui.progress.set(phase_text(&phase)),
-            Notice::SetupOutput(line) => self.ui.say(format!("  {line}")),
+            Notice::SetupOutput(line) => self.ui.say(format!("  {}", words::plain(&line))),
             Notice::Warning(warning) => match warning {
                 Warning::MadeRoom { name, evidence } => {
                     self.ui.say(format!(
@@ -151,6 +151,7 @@ fn phase_text(phase: &Phase) -> String {
     match phase {
         Phase::Fetching { remote } => format!("fetching from {remote}"),
         Phase::Cloning { url } => format!("cloning {url}"),
+        Phase::WaitingForPool => "waiting for another process that fills the pool".to_owned(),
         Phase::Waiting { workspace } => format!("waiting for another process to finish {workspace}"),
         Phase::CheckingOut => "checking files out".to_owned(),
         Phase::CopyingFiles { count } => format!("copying {}", plural(*count, "file")),

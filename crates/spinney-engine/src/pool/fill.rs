@@ -54,7 +54,7 @@ impl Engine {
     ) -> Result<(Context, Option<Filled>)> {
         let repository = context.repository.id.clone();
         let lock = match patience {
-            Patience::Person => self.lock_pool(&repository).await?,
+            Patience::Person => self.lock_pool(&repository, observer).await?,
             Patience::Background => match self.try_lock_pool(&repository).await? {
                 Some(lock) => lock,
                 None => return Ok((context, None)),

@@ -9,6 +9,7 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, flock};
 use spinney_core::RepositoryId;
 
+use crate::notice::{Notice, Observer, Phase};
 use crate::{Engine, Error, Result, home};
 
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(50);
@@ -57,11 +58,12 @@ impl Engine {
     }
 
     /// Waits for the lock, however long somebody else fills.
-    pub(super) async fn lock_pool(&self, repository: &RepositoryId) -> Result<PoolLock> {
+    pub(super) async fn lock_pool(&self, repository: &RepositoryId, observer: Observer<'_>) -> Result<PoolLock> {
         loop {
             if let Some(lock) = self.try_lock_pool(repository).await? {
                 return Ok(lock);
             }
+            observer(Notice::Phase(Phase::WaitingForPool));
             tokio::time::sleep(LOOK_AGAIN_AFTER).await;
         }
     }

@@ -47,7 +47,7 @@ pub(super) const HANDED_OUT: &str = "it was handed out; `spinney cleanup orphans
 impl Engine {
     /// Takes every member out of a repository's pool.
     pub async fn drain_pool(&self, context: &Context, observer: Observer<'_>) -> Result<Drained> {
-        let _lock = self.lock_pool(&context.repository.id).await?;
+        let _lock = self.lock_pool(&context.repository.id, observer).await?;
         let alone = self.try_own_template(&context.repository.id)?;
         let mut drained = Drained::default();
         for member in self.workspaces(Some(&context.repository.id), Among::Warm).await? {

@@ -55,9 +55,20 @@ pub fn date(at: Timestamp) -> String {
     }
 }
 
+/// Somebody else's text without what would steer a terminal.
+pub fn plain(text: &str) -> String {
+    let visible = anstream::adapter::strip_str(text).to_string();
+    visible.chars().filter(|c| !c.is_control() || *c == '\t').collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_steers_a_terminal_goes_and_the_text_stays() {
+        assert_eq!(plain("\u{1b}[31mred\u{1b}[0m\tgrün\u{7}\r\u{1b}]0;title\u{7}!"), "red\tgrün!");
+    }
 
     #[test]
     fn times_read_like_speech() {

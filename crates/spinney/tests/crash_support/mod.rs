@@ -294,9 +294,16 @@ impl Wood {
     #[track_caller]
     pub fn assert_settled(&self) {
         let ends = ["active", "trashed", "purged", "lost", "warm"];
-        let stuck: Vec<_> =
-            self.statuses().into_iter().filter(|(_, status)| !ends.contains(&status.as_str())).collect();
-        assert!(stuck.is_empty(), "stuck: {stuck:?}");
+        let is_settled = || {
+            let stuck: Vec<_> =
+                self.statuses().into_iter().filter(|(_, status)| !ends.contains(&status.as_str())).collect();
+            if !stuck.is_empty() {
+                // A child that was about to become git holds its parent's locks until it is.
+                println!("not settled yet: {stuck:?}");
+            }
+            stuck.is_empty()
+        };
+        wait_until(is_settled, LONG);
         self.assert_tokens();
     }
 
