@@ -136,7 +136,7 @@ fn a_workspace_has_every_documented_field() {
     let row = &story.cli.run(&["ls", "--json"]).ok().json()["workspaces"][0];
     let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
     let extra: BTreeSet<_> = keys(&made).difference(&keys(row)).cloned().collect();
-    assert_eq!(extra, ["method", "warm", "stderr"].map(str::to_owned).into());
+    assert_eq!(extra, ["method", "warm", "set_up_at", "stderr"].map(str::to_owned).into());
 }
 
 #[test]

@@ -247,6 +247,7 @@ fn a_template_is_made_in_the_background_once_it_pays() {
 }
 
 /// A death while the template's directory is replaced by one that snapshots can be taken of, or by a snapshot.
+#[cfg(feature = "fail-points")]
 #[test]
 fn a_death_while_a_directory_is_replaced_leaves_nothing() {
     for (image, populate) in sharing() {
