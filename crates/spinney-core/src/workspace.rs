@@ -187,17 +187,24 @@ pub struct Warm {
     pub settings: String,
     /// Whether it may be claimed.
     pub ready: bool,
-    /// When its preparation ended, well or not, in milliseconds since the Unix epoch; what changed in its files since is
-    /// somebody's work.
+    /// When its preparation ended, well or not, in milliseconds since the Unix epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settled_at_ms: Option<i64>,
+    /// Hash of what it held beside the files of its commit when its preparation ended; what differs since is somebody's
+    /// work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listing: Option<String>,
+    /// The tree of its commit, which its index had when its preparation ended; for a template.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
     /// Why its preparation failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The pristine tree that others are filled from; it is never handed out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub template: bool,
-    /// The files that were carried over, each with a stamp of its source: a changed one is carried over again.
+    /// The files that were carried over, each with a stamp of its source and one of the copy: where the source changed,
+    /// it is carried over again.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub copied: BTreeMap<String, String>,
 }

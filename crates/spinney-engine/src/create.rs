@@ -73,6 +73,7 @@ impl Engine {
         if let Some(attempt) = self.claim_warm(context, request, plan, observer).await? {
             return Ok(attempt);
         }
+        self.check_disk(context, &plan.commit).await?;
         let workspace = self.new_workspace(context, request, plan);
         self.check_place(context, &workspace.path).await?;
         let data = CreateData {
@@ -235,11 +236,14 @@ impl Engine {
         fail::point("create.filled")?;
         let template = filled.template.as_ref().map(|template| template.path.as_path());
         self.bring_artifacts(context, &workspace.path, template, observer).await?;
+        let populate = filled.populate;
+        // Others may change the template from here on.
+        drop(filled);
         self.prepare(context, workspace, &tree, &running.operation.id, observer).await?;
         fail::point("create.prepared")?;
         Marker::of(workspace).write(tree.admin_dir())?;
         self.record_step(running, READY, data).await?;
-        Ok(filled.populate)
+        Ok(populate)
     }
 
     /// Makes the outcome visible: the row is `active`, the operation closed.

@@ -62,6 +62,10 @@ pub enum Error {
     HomeUnusable { path: PathBuf, source: io::Error },
     #[error("`{}` can't be {doing}", .path.display())]
     Files { path: PathBuf, doing: &'static str, source: io::Error },
+    #[error("`{}` was changed after it was copied, and so was what it was copied from", .path.display())]
+    CopyChanged { path: PathBuf },
+    #[error("`{}` is no plain file, so that files can't be shared one by one", .path.display())]
+    Unshareable { path: PathBuf },
     #[error("no space left on the disk of `{}`", .path.display())]
     DiskFull { path: PathBuf },
     #[error("`{}` is neither a repository that Spinney knows nor a directory in one", for_message(.name))]

@@ -46,7 +46,6 @@ impl Engine {
             }
             let (fresh, plan) = self.plan(context, request, observer).await?;
             context = fresh;
-            self.check_disk(&context, &plan.commit).await?;
             match self.create(&context, request, &plan, observer).await? {
                 Attempt::Created(resolution) => {
                     self.bind(request, &resolution.workspace).await?;

@@ -12,6 +12,8 @@ impl Worktree {
     /// that was changed, or that git did not have, would be overwritten: an ignored one too.
     pub async fn move_to(&self, commit: &CommitId, lfs: bool) -> Result<()> {
         let command = with_lfs(self.command(), lfs).network().config("checkout.workers", workers().to_string());
+        // A few files are written sooner than helpers are started.
+        let command = command.config("checkout.thresholdForParallelism", "1000");
         let command =
             command.args(["switch", "--quiet", "--no-recurse-submodules", "--no-overwrite-ignore", "--detach"]);
         command.arg(commit.as_str()).run().await.map(drop)

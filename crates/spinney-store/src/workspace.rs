@@ -246,18 +246,21 @@ impl Connection {
         Ok(found)
     }
 
-    /// Loads members of a repository's pool: those at a commit first, then the oldest. Enough of them to choose one from.
+    /// Loads some members of a repository's pool, after as many as were seen already: those at a commit first, then the
+    /// oldest.
     pub async fn warm_workspaces(
         &mut self,
         repository: &RepositoryId,
         node: &NodeId,
         commit: &CommitId,
+        seen: usize,
     ) -> Result<Vec<Workspace>, Error> {
         let query = sqlx::query(workspaces_sql!(
             "WHERE w.repository_id = $1 AND w.node = $2 AND w.status = 'warm'
-             ORDER BY CASE WHEN w.base_commit = $3 THEN 0 ELSE 1 END, w.created_at, w.id LIMIT 16"
+             ORDER BY CASE WHEN w.base_commit = $3 THEN 0 ELSE 1 END, w.created_at, w.id LIMIT 16 OFFSET $4"
         ));
         let query = query.bind(repository.as_str()).bind(node.as_str()).bind(commit.as_str());
+        let query = query.bind(i64::try_from(seen).unwrap_or(i64::MAX));
         self.fetch_all(query).await?.iter().map(workspace).collect()
     }
 

@@ -94,3 +94,16 @@ fn a_member_that_git_had_just_begun_is_undone() {
     fs::remove_file(admin_dir.join("HEAD")).unwrap();
     assert_healed(&pool);
 }
+
+#[test]
+fn a_branch_that_somebody_made_meanwhile_and_stands_on_stays() {
+    for (point, size) in [("claim.recorded", 1), ("create.recorded", 0)] {
+        let pool = Pool::new(size);
+        pool.fill();
+        die_at(&pool.story.cli, point, &["new", "--issue", "9"]);
+        pool.story.change(|repository| repository.git(&["switch", "--quiet", "-c", "issue-9"]));
+        pool.story.cli.run(&["ls"]).ok();
+        pool.story
+            .change(|repository| assert_eq!(repository.git(&["status", "--porcelain", "--branch"]), "## issue-9"));
+    }
+}

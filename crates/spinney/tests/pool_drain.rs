@@ -58,6 +58,8 @@ fn what_nobody_touched_is_deleted_with_what_set_up_made() {
 fn goes_to_the_trash_and_comes_back(deed: Deed) {
     let pool = Pool::new(2);
     pool.set_up_with("mkdir -p target out; touch target/a out/b.local new.txt; echo more >> README.md");
+    fs::create_dir(pool.story.sandbox().path().join("mine")).unwrap();
+    fs::write(pool.story.sandbox().path().join("mine/notes.txt"), "mine").unwrap();
     pool.fill();
     let member = pool.members()[0].clone();
     deed(&pool, &member.path);
@@ -101,6 +103,14 @@ kept! {
     an_untracked_file_deep_down_is_kept: |_, tree| {
         fs::create_dir_all(tree.join("a/b/c")).unwrap();
         fs::write(tree.join("a/b/c/notes.txt"), "notes").unwrap();
+    };
+    a_directory_that_was_moved_in_is_kept: |pool, tree| {
+        // Its files are older than the member.
+        fs::rename(pool.story.sandbox().path().join("mine"), tree.join("mine")).unwrap();
+    };
+    what_is_staged_and_nowhere_else_is_kept: |pool, tree| {
+        let object = pool.git(tree, &["hash-object", "-w", "--", "run.sh"]);
+        pool.git(tree, &["update-index", "--cacheinfo", &format!("100644,{object},README.md")]);
     };
     an_ignored_file_is_kept: |_, tree| fs::write(tree.join(".env"), "SECRET=1").unwrap();
     a_file_in_an_ignored_directory_is_kept: |_, tree| fs::write(tree.join("out/c.local"), "notes").unwrap();

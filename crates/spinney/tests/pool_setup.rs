@@ -6,6 +6,7 @@ mod pool_support;
 use std::fs;
 use std::path::PathBuf;
 
+use common::{make, refused};
 use pool_support::{LONG, Pool, read};
 use spinney_testkit::wait_until;
 
@@ -277,4 +278,70 @@ fn a_set_up_that_changes_tracked_files_does_not_hold_the_pool_up() {
     assert_ne!(pool.member().path, first);
     assert!(!first.exists());
     assert_eq!(common::files_below(&pool.story.sandbox().spinney_home().join("trash"), 0), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_set_up_that_can_not_be_run_twice_gets_a_new_member() {
+    let pool = Pool::new(1);
+    pool.set_up_with("mkdir made.local");
+    pool.fill();
+    let before = pool.member();
+    pool.move_base("moved.txt");
+    let filled = pool.fill();
+    assert_eq!(filled["ready"], 1, "{filled}");
+    assert_ne!(pool.member().path, before.path);
+    pool.claim(&["--issue", "1"]);
+}
+
+#[test]
+fn a_full_disk_does_not_keep_warm_workspaces_from_work() {
+    let pool = Pool::new(2);
+    pool.fill();
+    let cli = pool.story.cli.with_variable("SPINNEY_LIMITS__MIN_FREE_DISK", "1000000GiB");
+    for issue in ["1", "2"] {
+        assert_eq!(make(&cli, &["--issue", issue]).0["warm"], true);
+    }
+    refused(&cli, 3, &["new", "--issue", "3"]);
+}
+
+#[test]
+fn what_set_up_made_of_a_copied_file_is_not_lost_when_its_source_changes() {
+    let pool = Pool::new(1);
+    pool.story.change(|repository| {
+        repository.write("app.local", "A=1\n");
+    });
+    pool.configure("copy = [\"app.local\"]\nsetup = [\"echo PORT=5 >> app.local\"]");
+    pool.fill();
+    pool.story.change(|repository| {
+        repository.write("app.local", "A=22\n");
+    });
+    // As a cold one would have it.
+    let made = pool.make_cold(&["--issue", "1"]);
+    assert_eq!(fs::read_to_string(made.path().join("app.local")).unwrap(), "A=22\nPORT=5\n");
+    pool.fill();
+    let warm = pool.claim(&["--issue", "2"]);
+    assert_eq!(fs::read_to_string(warm.path().join("app.local")).unwrap(), "A=22\nPORT=5\n");
+}
+
+#[test]
+fn artifacts_that_are_named_later_are_brought_by_the_next_filling() {
+    let pool = Pool::new(1);
+    pool.story.change(|repository| {
+        repository.write(".git/info/exclude", "node_modules\n").write("node_modules/x.js", "x");
+    });
+    pool.fill();
+    pool.configure("artifacts = [\"node_modules\"]");
+    pool.fill();
+    assert!(pool.claim(&["--issue", "1"]).path().join("node_modules/x.js").exists());
+}
+
+#[test]
+fn a_filling_that_can_not_begin_is_told_by_the_status() {
+    let pool = Pool::new(1);
+    pool.fill();
+    pool.configure("fetch = \"require\"");
+    fs::rename(pool.story.remote().path(), pool.story.remote().path().with_extension("away")).unwrap();
+    pool.cli.run(&["pool", "fill", "--background"]);
+    let status = pool.cli.run(&["pool", "status"]).ok();
+    assert!(status.stderr.contains("the last filling stopped"), "{}", status.told());
 }

@@ -168,6 +168,80 @@ fn a_template_that_was_changed_is_not_used_and_is_made_anew() {
 }
 
 #[test]
+fn what_somebody_staged_in_a_template_or_moved_it_to_reaches_nobody() {
+    for (image, _) in sharing() {
+        let story = with_dependencies(&Sandbox::inside(&image.path()));
+        for meddle in
+            [&["update-index", "--force-remove", "README.md"][..], &["update-ref", "--no-deref", "HEAD", "HEAD~1"]]
+        {
+            let pool = fill(&story, 1);
+            let issue = format!("1{}", meddle.len());
+            story.make(&["--issue", &issue]);
+            story.sandbox().git(template(&pool)["path"].as_str().unwrap(), meddle);
+            let made = story.make(&["--issue", &format!("2{issue}")]);
+            assert_eq!(made.text("populate"), "checkout", "{meddle:?}");
+            assert_as_checked_out(&story, &made.path());
+        }
+        // A person's filling takes each of them out, so that one is left.
+        assert_eq!(states(&fill(&story, 1)), ["ready", "template"]);
+    }
+}
+
+#[test]
+fn a_directory_that_git_has_is_no_artifact() {
+    let plain = Sandbox::new();
+    let images = sharing();
+    let sandboxes = images.iter().map(|(image, _)| Sandbox::inside(&image.path())).chain([plain]);
+    for sandbox in sandboxes {
+        let story = with_dependencies(&sandbox);
+        story.sandbox().write_config(&format!("{CONFIG}[workspace]\nartifacts = [\"src\", \"node_modules\"]\n"));
+        for round in ["1", "2"] {
+            fill(&story, 1);
+            for issue in [round, &format!("3{round}")] {
+                let made = story.make(&["--issue", issue]);
+                assert_eq!(story.sandbox().git(made.path(), &["status", "--porcelain"]), "");
+            }
+            story.remote().advance(&format!("moved-{round}.txt"));
+            story.cli.run(&["repo", "sync"]).ok();
+        }
+    }
+}
+
+#[test]
+fn links_between_the_packages_of_a_repository_are_carried() {
+    let story = with_dependencies(&Sandbox::new());
+    story.change(|repository| {
+        let modules = repository.path().join("node_modules");
+        symlink("../src/part-1", modules.join("part")).unwrap();
+        symlink("../../outside", modules.join("out")).unwrap();
+    });
+    let cli = story.cli.with_variable("SPINNEY_WORKSPACE__ARTIFACTS", "node_modules");
+    let made = common::make(&cli, &["--issue", "1"]);
+    assert!(made.path().join("node_modules/part/file-1.txt").exists());
+    assert!(made.path().join("node_modules/out").symlink_metadata().is_err());
+    assert!(made.said().contains("without links that lead out of the tree"), "{}", made.said());
+}
+
+#[test]
+fn where_files_can_not_be_shared_one_by_one_no_template_is_used_and_nobody_is_told_each_time() {
+    let Some(image) = LoopImage::xfs(IMAGE_BYTES) else { return };
+    let sandbox = Sandbox::inside(&image.path());
+    let part = sandbox.repository("part").with_remote();
+    let story = with_dependencies(&sandbox);
+    story.change(|repository| {
+        repository.add_submodule("part", &part);
+        repository.commit("a part");
+        repository.push();
+    });
+    let pool = fill(&story, 1);
+    assert_eq!(states(&pool), ["failed", "ready"], "{pool}");
+    story.make(&["--issue", "1"]);
+    let made = story.make(&["--issue", "2"]);
+    assert_eq!(made.text("populate"), "checkout");
+    assert!(!made.said().contains("template"), "{}", made.said());
+}
+
+#[test]
 fn a_sealed_template_can_not_be_changed() {
     let Some(image) = LoopImage::btrfs(IMAGE_BYTES) else { return };
     let story = with_dependencies(&Sandbox::inside(&image.path()));

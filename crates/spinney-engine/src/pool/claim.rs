@@ -23,7 +23,7 @@ use crate::journal::{self, Running};
 use crate::notice::{Notice, Observer, Phase, Warning};
 use crate::plan::Plan;
 use crate::prepare::SETUP_VARIABLE;
-use crate::prepare::copy;
+use crate::prepare::copy::{self, Replace};
 use crate::provider::marker::Marker;
 use crate::provider::worktree::{self, Tree};
 use crate::request::{Request, Resolution};
@@ -63,11 +63,18 @@ impl Engine {
             lock.discard();
             return Ok(Some(attempt));
         }
-        let mut chosen = None;
-        for row in db.warm_workspaces(repository, self.home.node(), &plan.commit).await? {
-            if let Some((tree, warm)) = claimable(context, &row).await {
-                chosen = Some((row, tree, warm));
+        let (mut chosen, mut seen) = (None, 0);
+        'pages: loop {
+            let page = db.warm_workspaces(repository, self.home.node(), &plan.commit, seen).await?;
+            if page.is_empty() {
                 break;
+            }
+            seen += page.len();
+            for row in page {
+                if let Some((tree, warm)) = claimable(context, &row).await {
+                    chosen = Some((row, tree, warm));
+                    break 'pages;
+                }
             }
         }
         let Some((row, tree, warm)) = chosen else {
@@ -148,7 +155,7 @@ impl Engine {
         }
         drop(lock);
         fail::point("claim.switched")?;
-        copy::carry_over(context, &workspace.path, &data.member.copied, observer).await?;
+        copy::carry_over(context, &workspace.path, &data.member.copied, Replace::Unchanged, observer).await?;
         if moved {
             self.bring_parts(context, &tree, observer).await?;
         }
@@ -184,6 +191,7 @@ impl Engine {
         fail::point("unclaim.detached")?;
         if let Some(branch) = &data.made_branch
             && context.git.load_branch(branch).await?.as_ref() == Some(&data.commit)
+            && !context.git.is_checked_out(branch).await?
         {
             context.git.delete_ref(&lock, &branch.local_ref(), &data.commit).await?;
         }

@@ -60,15 +60,21 @@ impl Engine {
                 None => return Ok((context, None)),
             },
         };
-        let (context, base) = self.fresh_base(context, observer).await?;
+        let (context, base) = match self.fresh_base(context, observer).await {
+            Ok(fresh) => fresh,
+            Err(error) => {
+                self.record_failure(&repository, Some(&error.in_full()));
+                return Err(error);
+            }
+        };
         let mut filled = Filled::default();
         let outcome = self.fill_to_size(&context, &base, patience, &mut filled, observer).await;
         if let Err(error) = &outcome {
-            self.record_failure(&context, Some(&error.in_full()));
+            self.record_failure(&repository, Some(&error.in_full()));
         }
         outcome?;
         filled.ready = self.members(&context, &base, MemberState::Ready).await?.len();
-        self.record_failure(&context, filled.stopped.as_deref());
+        self.record_failure(&repository, filled.stopped.as_deref());
         drop(lock);
         Ok((context, Some(filled)))
     }
@@ -89,6 +95,10 @@ impl Engine {
             }
             ensured => ensured?,
         }
+        // Members that are left where there is no pool any more are claimed, or drained by a person.
+        if size == 0 && patience == Patience::Background {
+            return Ok(());
+        }
         self.set_aside_what_is_no_good(context, base).await?;
         for member in self.members(context, base, MemberState::Failed).await? {
             if size > 0 && patience == Patience::Background && fails_still(context, &member, Some(base)) {
@@ -105,9 +115,13 @@ impl Engine {
         }
         for member in behind {
             match self.refresh_member(context, &member, base, observer).await? {
+                // A set-up need not be one that can be run twice: a new member shows whether it fails.
                 Some(refreshed) if failure_of(&refreshed).is_some() => {
-                    filled.stopped = failure_of(&refreshed);
-                    return Ok(());
+                    self.set_aside(&refreshed, failure_of(&refreshed).unwrap_or_default()).await?;
+                    let aside = self.workspaces(Some(&context.repository.id), Among::Warm).await?;
+                    for member in aside.iter().filter(|row| row.id == refreshed.id) {
+                        self.retire_member(context, member, patience, &mut filled.retired, observer).await?;
+                    }
                 }
                 Some(_) => filled.refreshed += 1,
                 // Claimed meanwhile.

@@ -28,7 +28,7 @@ use crate::journal::{self, Running};
 use crate::notice::{Notice, Observer, Phase};
 use crate::plan::Base;
 use crate::prepare::SETUP_VARIABLE;
-use crate::prepare::copy::{self, Carried};
+use crate::prepare::copy::{self, Carried, Replace};
 use crate::provider::marker::Marker;
 use crate::provider::worktree::{self, Tree};
 use crate::{Engine, Error, Result, disk, fail, processes};
@@ -174,13 +174,16 @@ impl Engine {
         let prepared = async {
             if is_template(&workspace) {
                 tree.write_plain_index().await?;
-                self.drop_outdated_artifacts(context, &workspace.path)?;
+                self.require_shareable(&workspace, tree)?;
+                self.drop_outdated_artifacts(context, &workspace, tree).await?;
                 self.bring_artifacts(context, &workspace.path, None, &listening).await?;
                 self.seal(&workspace.path, true);
                 fail::point("warm.prepared")?;
                 return Ok(Carried::new());
             }
-            let carried = copy::carry_over(context, &workspace.path, &before, &listening).await?;
+            // Those that it has already stay; the settings may name others by now.
+            self.bring_artifacts(context, &workspace.path, None, &listening).await?;
+            let carried = copy::carry_over(context, &workspace.path, &before, Replace::Always, &listening).await?;
             self.bring_parts(context, tree, &listening).await?;
             self.set_up(context, &workspace, &running.operation.id, &listening).await?;
             fail::point("warm.prepared")?;
@@ -196,6 +199,10 @@ impl Engine {
                 self.warm(context, &workspace, &before, Some(format!("{}{output}", error.in_full())))
             }
         };
+        let listing = self.list_member(context, &workspace, tree).await;
+        let tree =
+            if is_template(&workspace) { context.git.load_tree(&workspace.base_commit).await.ok() } else { None };
+        let warm = Warm { listing, tree, ..warm };
         let settled = self.settle_member(&running.operation, workspace, warm).await?;
         running.lock.discard();
         Ok(settled)
@@ -266,6 +273,8 @@ impl Engine {
             settings: settings_hash(context.config()),
             ready: error.is_none(),
             settled_at_ms: Some(Timestamp::now().as_millisecond()),
+            listing: member.metadata.warm.as_ref().and_then(|warm| warm.listing.clone()),
+            tree: None,
             error,
             template: is_template(member),
             copied: carried.clone(),

@@ -9,6 +9,7 @@
 
 mod claim;
 mod fill;
+mod listing;
 mod lock;
 mod member;
 mod retire;

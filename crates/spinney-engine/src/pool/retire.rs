@@ -1,25 +1,19 @@
 //! Takes members out of the pool. One that nobody touched is deleted, renamed aside first; one that holds what somebody
 //! may have put there goes to the trash, from where it can be restored.
 
-use std::fs;
-use std::io;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
-
 use serde::Serialize;
 use spinney_core::{Consent, Operation, Remover, Verdict, Workspace, WorkspaceName};
-use spinney_git::{Head, StatusOptions, Worktree};
+use spinney_git::{Head, Worktree};
 
 use super::fill::Patience;
+use super::listing::NOTHING;
 use super::member::{RETIRING, WarmData};
 use super::survey::is_template;
-use crate::cleanup::is_cache;
 use crate::context::Context;
 use crate::lookup::Among;
 use crate::notice::Observer;
 use crate::provider::marker::Marker;
 use crate::provider::worktree::{self, Tree};
-use crate::verdict::find_repositories;
 use crate::{Engine, Error, Result, disk, fail};
 
 /// What became of members that were taken out.
@@ -153,32 +147,15 @@ impl Engine {
         fail::point("retire.forgotten")
     }
 
-    /// Whether a member may hold what somebody put there: it stands elsewhere, or files that are no caches changed since
-    /// its preparation ended. What can't be asked counts as touched.
+    /// Whether a member may hold what somebody put there: it stands elsewhere, or something beside the files of its commit
+    /// is not as it was when its preparation ended. What can't be asked counts as touched.
     pub(super) async fn is_touched(&self, context: &Context, member: &Workspace, tree: &Worktree) -> Result<bool> {
         if is_moved_on(context, member, tree).await {
             return Ok(true);
         }
-        let Ok(status) = tree.load_status(&StatusOptions { untracked: true, ignored: true }).await else {
-            return Ok(true);
-        };
-        if !tree.load_hidden_edits().await.is_ok_and(|hidden| hidden.is_empty()) {
-            return Ok(true);
-        }
-        let settled = member.metadata.warm.as_ref().and_then(|warm| warm.settled_at_ms);
-        let changed = status.changes.into_iter().map(|change| change.path);
-        let others = status.untracked.into_iter().chain(status.ignored).map(|entry| entry.path);
-        let (caches, others): (Vec<PathBuf>, Vec<PathBuf>) =
-            others.partition(|path| is_cache(context.config(), &member.path, path));
-        // A cache can be made again, but not a repository in it.
-        let mut repositories = Vec::new();
-        for cache in &caches {
-            if find_repositories(&member.path, cache, &mut repositories).is_err() {
-                return Ok(true);
-            }
-        }
-        let mut counted = changed.chain(others).chain(repositories);
-        Ok(counted.any(|path| changed_since(&member.path.join(path), settled).unwrap_or(true)))
+        let before = member.metadata.warm.as_ref().and_then(|warm| warm.listing.clone());
+        let now = self.list_member(context, member, tree).await;
+        Ok(now.is_none_or(|now| now != before.as_deref().unwrap_or(NOTHING)))
     }
 }
 
@@ -206,28 +183,4 @@ async fn is_touched_in_git(context: &Context, member: &Workspace) -> Result<bool
 /// Whether a member's own marker says that it is somebody's: the store is older than the disk.
 pub(super) fn is_handed_out(tree: &Worktree) -> bool {
     Marker::load(tree.admin_dir()).is_some_and(|marker| marker.ready)
-}
-
-/// Whether a file, or anything in a directory, changed after a moment; any change counts where the moment is unknown. A
-/// file that is gone is a change of its directory.
-fn changed_since(path: &Path, settled: Option<i64>) -> io::Result<bool> {
-    let found = match fs::symlink_metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => match path.parent() {
-            Some(parent) => fs::symlink_metadata(parent)?,
-            None => return Ok(true),
-        },
-        found => found?,
-    };
-    let changed = found.ctime().saturating_mul(1000).saturating_add(found.ctime_nsec() / 1_000_000);
-    if settled.is_none_or(|settled| changed > settled) {
-        return Ok(true);
-    }
-    if found.is_dir() && path.is_dir() {
-        for entry in fs::read_dir(path)? {
-            if changed_since(&entry?.path(), settled)? {
-                return Ok(true);
-            }
-        }
-    }
-    Ok(false)
 }

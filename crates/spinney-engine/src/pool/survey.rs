@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use spinney_core::{CommitId, Populate, RepositoryName, Timestamp, Warm, Workspace, WorkspaceName};
+use spinney_core::{CommitId, Populate, RepositoryId, RepositoryName, Timestamp, Warm, Workspace, WorkspaceName};
 
 use super::settings_hash;
 use crate::context::Context;
@@ -108,8 +108,8 @@ impl Engine {
     }
 
     /// Keeps why a filling stopped, for `pool status`; forgets it after one that did not.
-    pub(super) fn record_failure(&self, context: &Context, error: Option<&str>) {
-        let place = self.pool_place(&context.repository.id, "json");
+    pub(super) fn record_failure(&self, repository: &RepositoryId, error: Option<&str>) {
+        let place = self.pool_place(repository, "json");
         // Only for a person to see: nothing depends on it.
         let _ = match error {
             Some(error) => {

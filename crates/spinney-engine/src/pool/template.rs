@@ -5,7 +5,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
-use spinney_core::{RepositoryId, Warm, Workspace, WorkspaceId, WorkspaceStatus};
+use spinney_core::{RepositoryId, Workspace, WorkspaceId, WorkspaceStatus};
+use spinney_git::{Index, ObjectFormat, Worktree};
 
 use super::fill::{Patience, is_current};
 use super::retire::Drained;
@@ -14,7 +15,7 @@ use crate::context::{Context, tree_root};
 use crate::lookup::Among;
 use crate::notice::Observer;
 use crate::plan::Base;
-use crate::populate::{Capability, may_share};
+use crate::populate::{Capability, is_subvolume, may_share};
 use crate::{Engine, Error, Result, fail, home};
 
 /// Workspaces of a repository from which on a template pays without a pool.
@@ -87,20 +88,28 @@ impl Engine {
         }
         // Whoever copies from it now is done sooner than we are; the next filling sees to it.
         let Some(_lock) = self.try_own_template(&context.repository.id)? else { return Ok(()) };
-        if let Some(template) = self.template(context).await? {
-            let is_good = template.metadata.warm.as_ref().is_some_and(|warm| warm.ready && warm.error.is_none());
-            if is_good && is_current(context, &template, &base.tip) {
-                return Ok(());
+        let mut kept = false;
+        for template in self.templates(context).await? {
+            let warm = template.metadata.warm.clone().unwrap_or_default();
+            // One that can't be used under this base and these settings could not when it was made anew.
+            if !kept && is_current(context, &template, &base.tip) && (warm.ready || warm.error.is_some()) {
+                kept = true;
+                continue;
             }
-            if is_good && !self.is_stuck(context, &template).await? {
+            if !kept && warm.ready && !self.is_stuck(context, &template).await? {
                 let refreshed = self.refresh_member(context, &template, base, observer).await?;
                 if refreshed.is_none_or(|row| row.metadata.warm.is_some_and(|warm| warm.error.is_none())) {
-                    return Ok(());
+                    kept = true;
+                    continue;
                 }
             }
-            if let Some(template) = self.template(context).await? {
-                self.retire_member(context, &template, patience, drained, observer).await?;
+            // As it is by now.
+            for template in self.templates(context).await?.iter().filter(|row| row.id == template.id) {
+                self.retire_member(context, template, patience, drained, observer).await?;
             }
+        }
+        if kept {
+            return Ok(());
         }
         self.check_disk(context, &base.tip).await?;
         self.make_member(context, base, true, observer).await.map(drop)
@@ -111,13 +120,27 @@ impl Engine {
         if !self.wants_template(context).await? {
             return Ok(false);
         }
-        let template = self.template(context).await?;
-        Ok(template.is_none_or(|row| base.is_some_and(|base| !is_current(context, &row, &base.tip))))
+        let Some(base) = base else { return Ok(false) };
+        Ok(!self.templates(context).await?.iter().any(|row| is_current(context, row, &base.tip)))
     }
 
-    async fn template(&self, context: &Context) -> Result<Option<Workspace>> {
-        let members = self.workspaces(Some(&context.repository.id), Among::Warm).await?;
-        Ok(members.into_iter().find(is_template))
+    /// The template, and others that are to be taken out.
+    async fn templates(&self, context: &Context) -> Result<Vec<Workspace>> {
+        let mut members = self.workspaces(Some(&context.repository.id), Among::Warm).await?;
+        members.retain(is_template);
+        Ok(members)
+    }
+
+    /// Refuses a template that nothing can be filled from: file by file, only plain files can be shared.
+    pub(super) fn require_shareable(&self, template: &Workspace, tree: &Worktree) -> Result<()> {
+        if is_subvolume(&template.path) {
+            return Ok(());
+        }
+        let index = Index::load(&tree.admin_dir().join("index"), ObjectFormat::of(&template.base_commit))?;
+        match index.entries().iter().find(|entry| !entry.is_plain()) {
+            Some(entry) => Err(Error::Unshareable { path: entry.path().to_owned() }),
+            None => Ok(()),
+        }
     }
 
     /// Notes that the template is not what it should be, so that nobody uses it and the next filling replaces it.
@@ -125,13 +148,13 @@ impl Engine {
         let mut db = self.store.write().await?;
         let Some(mut row) = db.workspace(id).await? else { return Ok(()) };
         let warm = row.metadata.warm.take().unwrap_or_default();
-        row.metadata.warm = Some(Warm { ready: false, error: Some(why.to_owned()), ..warm });
+        row.metadata.warm = Some(warm.out_of_use(why));
         db.update_workspace(&row, &[WorkspaceStatus::Warm]).await?;
         Ok(db.commit().await?)
     }
 
     /// Makes a template's directory one that snapshots can be taken of, where the file system has them.
-    pub(super) fn make_snapshotable(&self, tree: &spinney_git::Worktree) -> Result<()> {
+    pub(super) fn make_snapshotable(&self, tree: &Worktree) -> Result<()> {
         let path = tree.path();
         if self.capabilities().load_or_probe(tree_root(path)) != Capability::Snapshot {
             return Ok(());
@@ -151,7 +174,7 @@ impl Engine {
     /// Lets nobody write in a template, or lets us write again; where the file system can't say so, nothing.
     pub(super) fn seal(&self, path: &Path, sealed: bool) {
         if let Some(btrfs) = self.btrfs()
-            && crate::populate::is_subvolume(path)
+            && is_subvolume(path)
             && let Err(error) = btrfs.set_read_only(path, sealed)
         {
             tracing::debug!(%error, "a template can't be sealed");

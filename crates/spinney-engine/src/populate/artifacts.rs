@@ -5,6 +5,9 @@
 use std::fs;
 use std::path::Path;
 
+use spinney_core::Workspace;
+use spinney_git::{Index, ObjectFormat, Worktree};
+
 use super::{CopyError, clone_directory};
 use crate::context::Context;
 use crate::notice::{Notice, Observer, Warning};
@@ -34,21 +37,30 @@ impl Engine {
             if !source.join(directory).is_dir() {
                 continue;
             }
-            if let Some(reason) = self.carry_artifact(context, source, tree, directory).await? {
+            if let Some(reason) = self.carry_artifact(context, source, tree, directory, observer).await? {
                 observer(Notice::Warning(Warning::NotCopied { path: directory.to_owned(), reason }));
             }
         }
         Ok(())
     }
 
-    /// Deletes what a template has of the configured directories, where the main checkout has them anew.
-    pub(crate) fn drop_outdated_artifacts(&self, context: &Context, template: &Path) -> Result<()> {
+    /// Deletes what a template has of the configured directories, where the main checkout has them anew. What git has in
+    /// one is part of the template's commit, and stays.
+    pub(crate) async fn drop_outdated_artifacts(
+        &self,
+        context: &Context,
+        template: &Workspace,
+        tree: &Worktree,
+    ) -> Result<()> {
         let Some(root) = context.git.root() else { return Ok(()) };
-        for directory in &context.config().workspace.artifacts {
-            let place = template.join(directory);
+        let index = Index::load(&tree.admin_dir().join("index"), ObjectFormat::of(&template.base_commit))?;
+        for directory in context.config().workspace.artifacts.iter().map(Path::new) {
+            let place = template.path.join(directory);
             if root.join(directory).is_dir()
                 && place.is_dir()
-                && !passes_link(template, &Path::new(directory).join("x"))
+                && !passes_link(&template.path, &directory.join("x"))
+                && !index.entries().iter().any(|entry| entry.path().starts_with(directory))
+                && context.git.is_ignored(&directory.join("x")).await?
             {
                 disk::delete_moved_aside(&place).map_err(Error::files(&place, "deleted"))?;
             }
@@ -63,6 +75,7 @@ impl Engine {
         source: &Path,
         tree: &Path,
         directory: &Path,
+        observer: Observer<'_>,
     ) -> Result<Option<&'static str>> {
         if passes_link(source, &directory.join("x")) || passes_link(tree, directory) {
             return Ok(Some("it is a link, or behind one"));
@@ -81,10 +94,18 @@ impl Engine {
             fs::create_dir_all(parent).map_err(Error::files(parent, "made"))?;
         }
         let place = to.clone();
-        let carrying = tokio::task::spawn_blocking(move || clone_directory(&from, &place, COPIED_AT_MOST));
+        let inside = directory.to_owned();
+        let carrying = tokio::task::spawn_blocking(move || clone_directory(&from, &place, &inside, COPIED_AT_MOST));
         let carried = carrying.await.map_err(|error| Error::Internal { what: error.to_string() })?;
         let reason = match carried {
-            Ok(_) => return Ok(None),
+            Ok(carried) => {
+                if carried.links_left_out > 0 {
+                    let what =
+                        format!("`{}` was carried over without links that lead out of the tree", directory.display());
+                    observer(Notice::Warning(Warning::Minor { what }));
+                }
+                return Ok(None);
+            }
             Err(CopyError::TooLarge { .. }) => "it is too large to copy, and the file system can't share it",
             Err(CopyError::DiskFull { path }) => return Err(Error::DiskFull { path }),
             Err(error) => {

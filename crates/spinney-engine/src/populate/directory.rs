@@ -28,7 +28,7 @@ pub(crate) struct Carried {
     pub(crate) files: u64,
     pub(crate) bytes: u64,
     pub(crate) links: u64,
-    /// Links that lead out of the directory; they were not carried.
+    /// Links that lead out of the tree; they were not carried.
     pub(crate) links_left_out: u64,
     /// Sockets, pipes, devices and what is mounted inside; they were not carried.
     pub(crate) special_left_out: u64,
@@ -37,16 +37,16 @@ pub(crate) struct Carried {
 }
 
 /// Carries a directory to a place where nothing is. Files are for their new owner: mode and time stay, a hard link
-/// becomes a file of its own. `limit` is how many bytes may be copied where nothing can be shared.
+/// becomes a file of its own. `inside` is where it lies in its tree, which its links may not leave. `limit` is how many bytes may be copied where nothing can be shared.
 ///
 /// What was made before a failure is the caller's to delete.
-pub(crate) fn clone_directory(from: &Path, to: &Path, limit: u64) -> Result<Carried> {
+pub(crate) fn clone_directory(from: &Path, to: &Path, inside: &Path, limit: u64) -> Result<Carried> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let open = |path: &Path| rustix::fs::open(path, flags, Mode::empty()).map_err(CopyError::files(path, "opened"));
     let source = open(from)?;
     rustix::fs::mkdir(to, Mode::from_raw_mode(0o700)).map_err(CopyError::files(to, "made"))?;
     let target = open(to)?;
-    let mut carrier = Carrier { from, to, limit, done: Carried { shared: true, ..Carried::default() } };
+    let mut carrier = Carrier { from, to, inside, limit, done: Carried { shared: true, ..Carried::default() } };
     carrier.carry(&source, &target, Path::new(""), 0)?;
     Ok(carrier.done)
 }
@@ -54,6 +54,7 @@ pub(crate) fn clone_directory(from: &Path, to: &Path, limit: u64) -> Result<Carr
 struct Carrier<'a> {
     from: &'a Path,
     to: &'a Path,
+    inside: &'a Path,
     limit: u64,
     done: Carried,
 }
@@ -144,7 +145,7 @@ impl Carrier<'_> {
     fn carry_link(&mut self, from: &OwnedFd, to: &OwnedFd, name: &CStr, path: &Path, found: &Stat) -> Result<()> {
         let aimed = rustix::fs::readlinkat(from, name, Vec::new());
         let aimed = aimed.map_err(CopyError::files(&self.from.join(path), "read"))?;
-        if leaves_tree(path, Path::new(OsStr::from_bytes(aimed.to_bytes()))) {
+        if leaves_tree(&self.inside.join(path), Path::new(OsStr::from_bytes(aimed.to_bytes()))) {
             self.done.links_left_out += 1;
             return Ok(());
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use spinney_core::config::{Lfs, PopulateChoice};
 use spinney_core::{CommitId, OperationId, Populate, WorkspaceId};
-use spinney_git::{Index, ObjectFormat, Worktree};
+use spinney_git::{Head, Index, ObjectFormat, Worktree};
 
 use super::{Btrfs, Capabilities, Capability, CopyError, clone_tree, is_subvolume};
 use crate::context::{Context, tree_root};
@@ -23,7 +23,10 @@ pub(crate) struct Template {
     pub path: PathBuf,
     admin_dir: PathBuf,
     commit: CommitId,
-    capability: Capability,
+    /// The tree of its commit.
+    tree: Option<String>,
+    /// For snapshots, where the file system has them.
+    btrfs: Option<Btrfs>,
     _lock: TemplateLock,
 }
 
@@ -85,12 +88,21 @@ impl Engine {
             return Ok(Borrowed::NotThere);
         };
         let Ok(template) = Worktree::open(&context.git, &row.path) else { return Ok(Borrowed::NotThere) };
+        let stands = matches!(
+            template.load_head().await,
+            Ok(Head::Detached { commit, rebasing: None }) if commit == row.base_commit
+        );
+        if !stands {
+            self.spoil_template(&row.id, "it was moved to another commit").await?;
+            return Ok(Borrowed::NotThere);
+        }
         Ok(Borrowed::Template(Template {
             id: row.id,
             path: row.path,
             admin_dir: template.admin_dir().to_owned(),
             commit: row.base_commit,
-            capability,
+            tree: row.metadata.warm.and_then(|warm| warm.tree),
+            btrfs: self.btrfs().filter(|_| capability == Capability::Snapshot),
             _lock: lock,
         }))
     }
@@ -130,14 +142,23 @@ pub(crate) fn may_share(context: &Context) -> bool {
 async fn fill_from(template: &Template, tree: &Worktree, commit: &CommitId) -> Result<Populate, CopyError> {
     let (path, admin_dir) = (tree.path().to_owned(), tree.admin_dir().to_owned());
     let (from, from_admin_dir) = (template.path.clone(), template.admin_dir.clone());
-    let snapshot = template.capability == Capability::Snapshot && is_subvolume(&template.path);
+    let btrfs = template.btrfs.clone().filter(|_| is_subvolume(&template.path));
     let format = ObjectFormat::of(&template.commit);
+    let expected = template.tree.clone();
     let copying = tokio::task::spawn_blocking(move || -> Result<Populate, CopyError> {
-        if snapshot {
-            take_snapshot(&from, &from_admin_dir, &path, &admin_dir)?;
+        let index = load_index(&from_admin_dir, format)?;
+        // What somebody staged in the template would be staged in every tree that is made from it.
+        if index.root_tree().map(|tree| hex(tree.as_bytes())) != expected {
+            return Err(CopyError::TemplateChanged { path: from_admin_dir.join("index") });
+        }
+        if let Some(btrfs) = btrfs {
+            // Its files are not looked at one by one: it must be certain that nobody could write to them.
+            if rustix::fs::access(&from, rustix::fs::Access::WRITE_OK) != Err(rustix::io::Errno::ROFS) {
+                return Err(CopyError::TemplateChanged { path: from });
+            }
+            take_snapshot(&btrfs, &from, &from_admin_dir, &path, &admin_dir)?;
             return Ok(Populate::Snapshot);
         }
-        let index = load_index(&from_admin_dir, format)?;
         let cloned = clone_tree(&from, &index, &path)?;
         fail_here("populate.copied")?;
         write_index(&admin_dir, &cloned.index)?;
@@ -158,13 +179,16 @@ async fn fill_from(template: &Template, tree: &Worktree, commit: &CommitId) -> R
 
 /// Puts a snapshot of the template in the place of a tree's directory. Inodes and times are the template's, so its index
 /// holds as it is.
-fn take_snapshot(from: &Path, from_admin_dir: &Path, path: &Path, admin_dir: &Path) -> Result<(), CopyError> {
+fn take_snapshot(
+    btrfs: &Btrfs,
+    from: &Path,
+    from_admin_dir: &Path,
+    path: &Path,
+    admin_dir: &Path,
+) -> Result<(), CopyError> {
     let files = |path: &Path, doing: &'static str| {
         let path = path.to_owned();
         move |source| CopyError::Files { path, doing, source }
-    };
-    let Some(btrfs) = Btrfs::find("".as_ref()) else {
-        return Err(CopyError::Program { command: "btrfs".to_owned(), message: "it is not there".to_owned() });
     };
     let index = fs::read(from_admin_dir.join("index")).map_err(files(from_admin_dir, "read"))?;
     fs::remove_file(path.join(".git")).map_err(files(path, "replaced"))?;
@@ -174,6 +198,10 @@ fn take_snapshot(from: &Path, from_admin_dir: &Path, path: &Path, admin_dir: &Pa
     fail_here("populate.copied")?;
     point_to_admin_dir(path, admin_dir).map_err(files(path, "written"))?;
     write_index(admin_dir, &index)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Passes a fail point of the engine.

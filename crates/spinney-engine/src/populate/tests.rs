@@ -344,12 +344,15 @@ fn assert_carried(from: &Path, to: &Path) {
 fn a_directory_is_carried_by_sharing_or_by_a_small_copy() {
     for (image, _) in sharing() {
         let (from, to) = (make_dependencies(&image.path()), image.path().join("to"));
-        assert_eq!(clone_directory(&from, &to, 0).unwrap(), DEPENDENCIES);
+        assert_eq!(clone_directory(&from, &to, Path::new(""), 0).unwrap(), DEPENDENCIES);
         assert_carried(&from, &to);
-        assert!(matches!(clone_directory(&from, &to, 0), Err(CopyError::Files { .. })), "nothing is merged");
+        assert!(
+            matches!(clone_directory(&from, &to, Path::new(""), 0), Err(CopyError::Files { .. })),
+            "nothing is merged"
+        );
         if let Some(elsewhere) = plain() {
             let to = elsewhere.path().join("to");
-            let copied = clone_directory(&from, &to, DEPENDENCIES.bytes).unwrap();
+            let copied = clone_directory(&from, &to, Path::new(""), DEPENDENCIES.bytes).unwrap();
             assert_eq!(copied, Carried { shared: false, ..DEPENDENCIES });
             assert_carried(&from, &to);
         }
@@ -357,16 +360,16 @@ fn a_directory_is_carried_by_sharing_or_by_a_small_copy() {
     if let Some(place) = plain() {
         let from = make_dependencies(place.path());
         let to = |name: &str| place.path().join(name);
-        let error = clone_directory(&from, &to("too large"), DEPENDENCIES.bytes - 1).unwrap_err();
+        let error = clone_directory(&from, &to("too large"), Path::new(""), DEPENDENCIES.bytes - 1).unwrap_err();
         assert!(matches!(error, CopyError::TooLarge { .. }), "{error:?}");
         let begun = ["read-only", "pkg/run", "pkg/run too", "pkg/lib/index.js"].map(|name| to("too large").join(name));
         assert!(
             begun.iter().all(|path| fs::metadata(path).map_or(0, |found| found.len()) == 0),
             "it is measured first"
         );
-        clone_directory(&from, &to("right"), DEPENDENCIES.bytes).unwrap();
+        clone_directory(&from, &to("right"), Path::new(""), DEPENDENCIES.bytes).unwrap();
         symlink(&from, to("link")).unwrap();
-        assert!(clone_directory(&to("link"), &to("followed"), u64::MAX).is_err());
+        assert!(clone_directory(&to("link"), &to("followed"), Path::new(""), u64::MAX).is_err());
     }
 }
 

@@ -16,14 +16,24 @@ use crate::{Error, Result};
 /// Patterns in git's ignore syntax, one a line, in the main checkout.
 const INCLUDE_FILE: &str = ".worktreeinclude";
 
-/// Each file that was carried over, with a stamp of its source.
+/// Each file that was carried over, with a stamp of its source and one of the copy.
 pub(crate) type Carried = BTreeMap<String, String>;
+
+/// What becomes of a copy whose source has changed since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Replace {
+    /// Replaced: what `setup` made of it, `setup` makes again.
+    Always,
+    /// Replaced, unless somebody made something else of it.
+    Unchanged,
+}
 
 /// Carries the files over; those that were `before` only where their source has changed since.
 pub(crate) async fn carry_over(
     context: &Context,
     tree: &Path,
     before: &Carried,
+    replace: Replace,
     observer: Observer<'_>,
 ) -> Result<Carried> {
     let mut carried = Carried::new();
@@ -35,18 +45,24 @@ pub(crate) async fn carry_over(
     let files = context.git.load_ignored(&patterns).await?;
     observer(Notice::Phase(Phase::CopyingFiles { count: files.len() }));
     for file in files {
-        let (name, stamp) = (file.to_string_lossy().into_owned(), stamp_of(&root.join(&file)));
-        match before.get(&name) {
-            Some(known) if *known == stamp => {
-                carried.insert(name, stamp);
+        let (name, copy) = (file.to_string_lossy().into_owned(), tree.join(&file));
+        let source = stamp_of(&root.join(&file));
+        match before.get(&name).and_then(|known| Some((known, known.split_once(' ')?))) {
+            Some((known, (known_source, _))) if known_source == source => {
+                carried.insert(name, known.clone());
                 continue;
             }
-            Some(_) if !passes_link(tree, &file) => drop_outdated(&tree.join(&file))?,
+            Some((_, (_, known_copy))) if !passes_link(tree, &file) => {
+                if replace == Replace::Unchanged && stamp_of(&copy) != known_copy {
+                    return Err(Error::CopyChanged { path: file });
+                }
+                drop_outdated(&copy)?;
+            }
             _ => {}
         }
         match carry_over_one(root, tree, &file)? {
             Some(reason) => observer(Notice::Warning(Warning::NotCopied { path: file, reason })),
-            None => drop(carried.insert(name, stamp)),
+            None => drop(carried.insert(name, format!("{source} {}", stamp_of(&copy)))),
         }
     }
     Ok(carried)

@@ -13,7 +13,7 @@ use spinney_git::Worktree;
 
 use crate::context::Context;
 use crate::notice::{Notice, Observer, Phase, Warning};
-use crate::prepare::copy::Carried;
+use crate::prepare::copy::{Carried, Replace};
 use crate::{Engine, Result};
 
 /// Tells the processes that fill a tree and set it up, by the operation that started them.
@@ -29,7 +29,7 @@ impl Engine {
         operation: &OperationId,
         observer: Observer<'_>,
     ) -> Result<()> {
-        copy::carry_over(context, &workspace.path, &Carried::new(), observer).await?;
+        copy::carry_over(context, &workspace.path, &Carried::new(), Replace::Always, observer).await?;
         self.bring_parts(context, worktree, observer).await?;
         self.set_up(context, workspace, operation, observer).await
     }

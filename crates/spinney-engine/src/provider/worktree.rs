@@ -119,6 +119,8 @@ pub(crate) async fn discard(
     fail::point("undo.admin-moved")?;
     if let Some(branch) = made_branch
         && context.git.load_branch(branch).await?.as_ref() == Some(commit)
+        // Somebody may have made one of the same name meanwhile, and stand on it.
+        && !context.git.is_checked_out(branch).await?
     {
         context.git.delete_ref(&lock, &branch.local_ref(), commit).await?;
     }

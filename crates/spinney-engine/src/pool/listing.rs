@@ -1,0 +1,86 @@
+//! What a member holds beside the files of its commit, as one hash: taken when its preparation ends, compared before
+//! anything of it may be deleted. No clock is asked: a file that was written, moved in or staged since makes another hash.
+
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use spinney_core::Workspace;
+use spinney_core::names::content_hash;
+use spinney_git::{Index, ObjectFormat, StatusOptions, Worktree};
+
+use crate::Engine;
+use crate::cleanup::is_cache;
+use crate::context::Context;
+use crate::verdict::find_repositories;
+
+/// The hash of a tree in which nothing is but what its commit has.
+pub(super) const NOTHING: &str = "";
+
+impl Engine {
+    /// Lists what is not as the commit has it: changed, untracked and ignored files but for caches, repositories in caches,
+    /// and what the index holds. None where git or the disk gives no answer.
+    pub(super) async fn list_member(&self, context: &Context, member: &Workspace, tree: &Worktree) -> Option<String> {
+        let status = tree.load_status(&StatusOptions { untracked: true, ignored: true }).await.ok()?;
+        if !tree.load_hidden_edits().await.ok()?.is_empty() {
+            return None;
+        }
+        let changed = status.changes.into_iter().map(|change| change.path);
+        let others = status.untracked.into_iter().chain(status.ignored).map(|entry| entry.path);
+        let (caches, others): (Vec<PathBuf>, Vec<PathBuf>) =
+            others.partition(|path| is_cache(context.config(), &member.path, path));
+        // A cache can be made again, but not a repository in it.
+        let mut repositories = Vec::new();
+        for cache in &caches {
+            find_repositories(&member.path, cache, &mut repositories).ok()?;
+        }
+        let mut listed: Vec<PathBuf> = changed.chain(others).chain(repositories).collect();
+        if listed.is_empty() {
+            return Some(NOTHING.to_owned());
+        }
+        listed.sort();
+        let mut text = index_of(tree, member)?;
+        for path in listed {
+            list(&member.path.join(&path), &mut text).ok()?;
+        }
+        Some(content_hash(&text))
+    }
+}
+
+/// What is staged: contents and flags, not the times by which git remembers files.
+fn index_of(tree: &Worktree, member: &Workspace) -> Option<Vec<u8>> {
+    let index = Index::load(&tree.admin_dir().join("index"), ObjectFormat::of(&member.base_commit)).ok()?;
+    let mut text = Vec::new();
+    for entry in index.entries() {
+        text.extend_from_slice(entry.path().as_os_str().as_bytes());
+        text.extend_from_slice(entry.id.as_bytes());
+        let flags = (entry.mode, entry.stage, entry.assume_valid, entry.skip_worktree, entry.intent_to_add);
+        text.extend_from_slice(format!("\0{flags:?}\0").as_bytes());
+    }
+    Some(text)
+}
+
+/// Adds a file, or a directory and all in it; one that is gone is that.
+fn list(path: &Path, text: &mut Vec<u8>) -> io::Result<()> {
+    text.extend_from_slice(path.as_os_str().as_bytes());
+    let found = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            text.extend_from_slice(b"\0gone\0");
+            return Ok(());
+        }
+        found => found?,
+    };
+    let (inode, size, mode) = (found.ino(), found.size(), found.mode());
+    let stamp = format!("\0{inode} {size} {mode} {}.{}\0", found.ctime(), found.ctime_nsec());
+    text.extend_from_slice(stamp.as_bytes());
+    if found.is_dir() {
+        let mut inside = fs::read_dir(path)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+        inside.sort();
+        for entry in inside {
+            list(&entry, text)?;
+        }
+    }
+    Ok(())
+}
