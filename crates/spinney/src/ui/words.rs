@@ -1,5 +1,6 @@
 //! Numbers and times as people say them.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use spinney_core::Timestamp;
@@ -56,9 +57,12 @@ pub fn date(at: Timestamp) -> String {
 }
 
 /// Somebody else's text without what would steer a terminal.
-pub fn plain(text: &str) -> String {
+pub fn plain(text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
+        return Cow::Borrowed(text);
+    }
     let visible = anstream::adapter::strip_str(text).to_string();
-    visible.chars().filter(|c| !c.is_control() || *c == '\t').collect()
+    Cow::Owned(visible.chars().filter(|c| !c.is_control() || *c == '\t').collect())
 }
 
 #[cfg(test)]
