@@ -18,7 +18,7 @@ use spinney_core::{
     CommitId, Operation, OperationKind, OperationStatus, Populate, Timestamp, Warm, Workspace, WorkspaceId,
     WorkspaceStatus,
 };
-use spinney_git::{Start, Worktree};
+use spinney_git::{Head, Start, Worktree};
 
 use super::retire::TOUCHED;
 use super::survey::is_template;
@@ -142,6 +142,11 @@ impl Engine {
                 self.prepare_member(context, running, workspace, &tree, observer).await.map(Some)
             }
             Err(error) => {
+                if let Tree::Whole(tree) = worktree::open(context, &workspace.path)
+                    && let Ok(Head::Detached { commit, rebasing: None }) = tree.load_head().await
+                {
+                    workspace.base_commit = commit;
+                }
                 let warm = self.warm(context, &workspace, &Carried::new(), Some(error.in_full()));
                 let settled = self.settle_member(&running.operation, workspace, warm).await?;
                 running.lock.discard();
