@@ -4,6 +4,7 @@ use spinney_core::{BranchName, CommitId};
 
 use crate::Result;
 use crate::checkout::{with_lfs, workers};
+use crate::command::Command;
 use crate::lock::RepositoryLock;
 use crate::worktree::Worktree;
 
@@ -11,12 +12,20 @@ impl Worktree {
     /// Moves HEAD, on no branch, to a commit, and with it only the files that differ. Needs no lock; refuses where a file
     /// that was changed, or that git did not have, would be overwritten: an ignored one too.
     pub async fn move_to(&self, commit: &CommitId, lfs: bool) -> Result<()> {
+        self.moving(lfs).args(["--detach", commit.as_str()]).run().await.map(drop)
+    }
+
+    /// The same, and onto a branch that is made there; no upstream is set. Needs no lock either: git makes the branch
+    /// under its own, or refuses where there is one.
+    pub async fn move_to_new_branch(&self, branch: &BranchName, commit: &CommitId, lfs: bool) -> Result<()> {
+        self.moving(lfs).args(["--no-track", "-c", branch.as_str(), commit.as_str()]).run().await.map(drop)
+    }
+
+    fn moving(&self, lfs: bool) -> Command {
         let command = with_lfs(self.command(), lfs).network().config("checkout.workers", workers().to_string());
         // A few files are written sooner than helpers are started.
         let command = command.config("checkout.thresholdForParallelism", "1000");
-        let command =
-            command.args(["switch", "--quiet", "--no-recurse-submodules", "--no-overwrite-ignore", "--detach"]);
-        command.arg(commit.as_str()).run().await.map(drop)
+        command.args(["switch", "--quiet", "--no-recurse-submodules", "--no-overwrite-ignore"])
     }
 
     /// Makes a branch at HEAD's commit and puts HEAD on it; no file is touched, and no upstream is set.

@@ -42,6 +42,12 @@ fn measure(bench: &Bench, kind: &str, how: How, new: &mut Row, status: &mut Row,
     let image = Image::mount(bench.root.path(), kind, image_size(bench))?;
     let mut site = Site::new(&bench.spinney, &bench.tree, &image.mount)?;
     site.set("SPINNEY_WORKSPACE__POPULATE", "reflink");
+    // A filling makes the template; the member that comes with it is used up.
+    site.set("SPINNEY_POOL__SIZE", "1");
+    site.fill()?;
+    site.set("SPINNEY_POOL__SIZE", "0");
+    site.new_workspace("use the pool up")?;
+    site.clear()?;
     making::measure(bench, &site, how, new, status)?;
     for round in 0..ROUNDS {
         site.settle()?;

@@ -2,8 +2,8 @@
 //!
 //! 1. In one transaction the row changes from `warm` to `creating`, with its new work and branch, and the journal is
 //!    written: of many that claim at once, each gets its own.
-//! 2. `claiming`: where base has moved, the files that differ follow, outside any lock. Under the repository's lock the
-//!    branch is made and HEAD put on it.
+//! 2. `claiming`: the branch is made and HEAD put on it, under the repository's lock; where base has moved, the files that
+//!    differ follow, outside of it.
 //! 3. Files whose source changed are carried over again, the marker is written, the row becomes `active`.
 //!
 //! A failure or a death before the marker says `ready` puts the member back into the pool, not to be claimed again:
@@ -143,17 +143,28 @@ impl Engine {
         fail::point("claim.recorded")?;
         let tree = tree.tagged(SETUP_VARIABLE, running.operation.id.as_str());
         let moved = data.commit != data.from;
+        let lfs = context.config().workspace.lfs == Lfs::Pull;
         if moved {
             observer(Notice::Phase(Phase::CheckingOut));
-            tree.move_to(&data.commit, context.config().workspace.lfs == Lfs::Pull).await?;
-            fail::point("claim.moved")?;
         }
-        let lock = context.git.lock("new").await?;
         match &data.made_branch {
-            Some(branch) => tree.start_branch(&lock, branch).await?,
-            None => tree.continue_branch(&lock, &workspace.branch).await?,
+            Some(branch) if moved => {
+                tree.move_to_new_branch(branch, &data.commit, lfs).await?;
+                fail::point("claim.moved")?;
+            }
+            Some(branch) => {
+                let lock = context.git.lock("new").await?;
+                tree.start_branch(&lock, branch).await?;
+            }
+            None => {
+                if moved {
+                    tree.move_to(&data.commit, lfs).await?;
+                    fail::point("claim.moved")?;
+                }
+                let lock = context.git.lock("new").await?;
+                tree.continue_branch(&lock, &workspace.branch).await?;
+            }
         }
-        drop(lock);
         fail::point("claim.switched")?;
         copy::carry_over(context, &workspace.path, &data.member.copied, Replace::Unchanged, observer).await?;
         if moved {
