@@ -3,10 +3,11 @@
 //! 1. Row, work and journal are written in one transaction; whoever finds them taken waits for the winner.
 //!    A `lost` workspace is `retiring` first: what its vanished tree left in git is pinned and moved away, to be kept.
 //! 2. `adding`: the worktree is registered with its branch, under the repository's lock.
-//! 3. `filling`: files are checked out; copied files, submodules, ports and set-up follow, outside the lock.
-//! 4. `ready`: everything is there; the row becomes `active` and the operation is closed, in one transaction.
+//! 3. Files are checked out; copied files, submodules, ports and set-up follow, outside the lock.
+//! 4. The marker says `ready`: everything is there. The row becomes `active` and the operation is closed, in one
+//!    transaction.
 //!
-//! A failure before `ready` is undone at once, and the first error is the one that is reported. A death is undone or
+//! A failure before the marker says `ready` is undone at once, and the first error is the one that is reported. A death is undone or
 //! finished by the next command.
 
 use std::path::{Path, PathBuf};
@@ -35,8 +36,6 @@ use crate::{Engine, Error, Result, disk, events, fail, links, processes};
 
 const RETIRING: &str = "retiring";
 const ADDING: &str = "adding";
-const FILLING: &str = "filling";
-const READY: &str = "ready";
 
 /// Statuses that count against `limits.max_workspaces`: what exists.
 pub(crate) const COUNTED: [WorkspaceStatus; 4] =
@@ -230,7 +229,6 @@ impl Engine {
         // A checkout that outlives us would go on writing to where the tree was.
         let tree = tree.tagged(SETUP_VARIABLE, running.operation.id.as_str());
         fail::point("create.added")?;
-        self.record_step(running, FILLING, data).await?;
         observer(Notice::Phase(Phase::CheckingOut));
         let filled = self.fill_files(context, &tree, &data.commit, &running.operation.id, observer).await?;
         fail::point("create.filled")?;
@@ -242,7 +240,6 @@ impl Engine {
         self.prepare(context, workspace, &tree, &running.operation.id, observer).await?;
         fail::point("create.prepared")?;
         Marker::of(workspace).write(tree.admin_dir())?;
-        self.record_step(running, READY, data).await?;
         Ok(populate)
     }
 
@@ -317,12 +314,12 @@ impl Engine {
         observer: Observer<'_>,
     ) -> Result<&'static str> {
         let data: CreateData = journal::data(operation)?;
-        // An older database may still call it half made; what was handed out holds work by now.
+        // Its marker says so once all is done; and an older database may still call half made what holds work by now.
         let handed_out = operation.step != RETIRING
             && worktree::find_admin_dir(context, &workspace)?
                 .and_then(|admin_dir| Marker::load(&admin_dir))
                 .is_some_and(|marker| marker.ready && marker.id == workspace.id);
-        if operation.step == READY || handed_out {
+        if handed_out {
             self.activate(operation, workspace, observer).await?;
             return Ok("finished");
         }

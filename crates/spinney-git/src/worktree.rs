@@ -117,6 +117,12 @@ impl Worktree {
         &self.admin_name
     }
 
+    /// The tree that its whole index is, read without git; none where only git can tell.
+    #[must_use]
+    pub fn load_index_tree(&self) -> Option<String> {
+        crate::index_tree::load_whole_tree(&self.admin_dir)
+    }
+
     /// Starts building a call in this worktree.
     pub fn command(&self) -> Command {
         let command = self.repository.git().command(&self.path);

@@ -133,6 +133,10 @@ impl Engine {
 
     /// Refuses a template that nothing can be filled from: file by file, only plain files can be shared.
     pub(super) fn require_shareable(&self, template: &Workspace, tree: &Worktree) -> Result<()> {
+        // By this it is told later whether somebody staged something in it; a SHA-256 index is not read so.
+        if tree.load_index_tree().is_none() {
+            return Err(Error::Unshareable { path: "index".into() });
+        }
         if is_subvolume(&template.path) {
             return Ok(());
         }

@@ -21,7 +21,7 @@ use crate::{Engine, Error, Result, disk, fail};
 pub(crate) struct Template {
     pub id: WorkspaceId,
     pub path: PathBuf,
-    admin_dir: PathBuf,
+    worktree: Worktree,
     commit: CommitId,
     /// The tree of its commit.
     tree: Option<String>,
@@ -50,7 +50,7 @@ impl Engine {
         let warn = |what: String| observer(Notice::Warning(Warning::Minor { what }));
         match self.borrow_template(context, tree.path()).await? {
             Borrowed::Template(template) => match fill_from(&template, tree, commit).await {
-                Ok(populate) => return Ok(FilledTree { populate, template: Some(template) }),
+                Ok(populate) => return Ok(FilledTree { populate, template: Some(*template) }),
                 Err(error) => {
                     warn(format!("the template could not be used ({}); files are checked out", in_full(&error)));
                     if error.is_incapable() {
@@ -96,15 +96,15 @@ impl Engine {
             self.spoil_template(&row.id, "it was moved to another commit").await?;
             return Ok(Borrowed::NotThere);
         }
-        Ok(Borrowed::Template(Template {
+        Ok(Borrowed::Template(Box::new(Template {
             id: row.id,
             path: row.path,
-            admin_dir: template.admin_dir().to_owned(),
+            worktree: template,
             commit: row.base_commit,
             tree: row.metadata.warm.and_then(|warm| warm.tree),
             btrfs: self.btrfs().filter(|_| capability == Capability::Snapshot),
             _lock: lock,
-        }))
+        })))
     }
 
     pub(crate) fn capabilities(&self) -> Capabilities {
@@ -127,7 +127,7 @@ impl Engine {
 }
 
 enum Borrowed {
-    Template(Template),
+    Template(Box<Template>),
     /// The file system shares nothing.
     Incapable,
     NotThere,
@@ -141,16 +141,14 @@ pub(crate) fn may_share(context: &Context) -> bool {
 
 async fn fill_from(template: &Template, tree: &Worktree, commit: &CommitId) -> Result<Populate, CopyError> {
     let (path, admin_dir) = (tree.path().to_owned(), tree.admin_dir().to_owned());
-    let (from, from_admin_dir) = (template.path.clone(), template.admin_dir.clone());
+    let (from, from_admin_dir) = (template.path.clone(), template.worktree.admin_dir().to_owned());
     let btrfs = template.btrfs.clone().filter(|_| is_subvolume(&template.path));
     let format = ObjectFormat::of(&template.commit);
-    let expected = template.tree.clone();
+    // What somebody staged in the template would be staged in every tree that is made from it.
+    if template.worktree.load_index_tree() != template.tree {
+        return Err(CopyError::TemplateChanged { path: from_admin_dir.join("index") });
+    }
     let copying = tokio::task::spawn_blocking(move || -> Result<Populate, CopyError> {
-        let index = load_index(&from_admin_dir, format)?;
-        // What somebody staged in the template would be staged in every tree that is made from it.
-        if index.root_tree().map(|tree| hex(tree.as_bytes())) != expected {
-            return Err(CopyError::TemplateChanged { path: from_admin_dir.join("index") });
-        }
         if let Some(btrfs) = btrfs {
             // Its files are not looked at one by one: it must be certain that nobody could write to them.
             if rustix::fs::access(&from, rustix::fs::Access::WRITE_OK) != Err(rustix::io::Errno::ROFS) {
@@ -159,6 +157,7 @@ async fn fill_from(template: &Template, tree: &Worktree, commit: &CommitId) -> R
             take_snapshot(&btrfs, &from, &from_admin_dir, &path, &admin_dir)?;
             return Ok(Populate::Snapshot);
         }
+        let index = load_index(&from_admin_dir, format)?;
         let cloned = clone_tree(&from, &index, &path)?;
         fail_here("populate.copied")?;
         write_index(&admin_dir, &cloned.index)?;
@@ -198,10 +197,6 @@ fn take_snapshot(
     fail_here("populate.copied")?;
     point_to_admin_dir(path, admin_dir).map_err(files(path, "written"))?;
     write_index(admin_dir, &index)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Passes a fail point of the engine.
