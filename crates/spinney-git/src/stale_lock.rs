@@ -21,6 +21,9 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// When the system started is known to the second only.
 const SLACK: Duration = Duration::from_secs(2);
 
+/// Refs that a worktree has beside those below `refs`; `git switch` changes or drops each of them.
+const PSEUDO_REFS: [&str; 6] = ["HEAD", "ORIG_HEAD", "AUTO_MERGE", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD"];
+
 impl Repository {
     /// Runs a call that changes refs, under the repository's lock; waits for a ref that somebody else has locked, and
     /// clears a stale lock away.
@@ -45,7 +48,7 @@ impl Repository {
         let mut locks = vec![self.common_dir().join("packed-refs.lock")];
         collect(&self.common_dir().join("refs"), &mut locks);
         for admin_dir in fs::read_dir(self.common_dir().join("worktrees")).into_iter().flatten().flatten() {
-            locks.push(admin_dir.path().join("HEAD.lock"));
+            locks.extend(PSEUDO_REFS.iter().map(|name| admin_dir.path().join(format!("{name}.lock"))));
             collect(&admin_dir.path().join("refs"), &mut locks);
         }
         locks.retain(|lock| self.is_stale(lock));
