@@ -15,14 +15,21 @@ use spinney_git::{Error, Git, GitOptions, Repository};
 fn other_process(test: &str, repository: &Path, home: &Path) -> std::process::Child {
     #[expect(clippy::disallowed_methods, reason = "this test's own program, as a second process")]
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", test, "--ignored", "--nocapture"]);
+    command.args(["--exact", test, "--nocapture"]);
     command.env("SPINNEY_TEST_REPOSITORY", repository).env("SPINNEY_TEST_HOME", home);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
 #[expect(clippy::disallowed_methods, reason = "how the second process is told what to do")]
-fn told(name: &str) -> std::path::PathBuf {
-    std::env::var_os(name).unwrap().into()
+fn told(name: &str) -> Option<std::path::PathBuf> {
+    std::env::var_os(name).map(Into::into)
+}
+
+/// The repository that this process was started for, with its main checkout; none when it runs as a test of its own.
+async fn told_repository() -> Option<(Repository, std::path::PathBuf)> {
+    let (home, root) = (told("SPINNEY_TEST_HOME")?, told("SPINNEY_TEST_REPOSITORY")?);
+    let git = Git::open(options(&home)).await.unwrap();
+    Some((Repository::discover(&git, &root).await.unwrap(), root))
 }
 
 async fn with_timeout(sandbox: &Sandbox, root: &Path, lock_timeout: Duration) -> Repository {
@@ -30,24 +37,20 @@ async fn with_timeout(sandbox: &Sandbox, root: &Path, lock_timeout: Duration) ->
     Repository::discover(&git, root).await.unwrap()
 }
 
+/// A role that other tests start as a second process.
 #[tokio::test]
-#[ignore = "run by other tests as a second process"]
 async fn process_that_runs_a_slow_git_with_the_lock() {
-    let git = Git::open(options(&told("SPINNEY_TEST_HOME"))).await.unwrap();
-    let root = told("SPINNEY_TEST_REPOSITORY");
-    let repository = Repository::discover(&git, &root).await.unwrap();
+    let Some((repository, root)) = told_repository().await else { return };
     let lock = repository.lock("new issue-42").await.unwrap();
     let alias =
         format!("alias.slow=!touch '{0}/started'; while ! [ -e '{0}/release' ]; do sleep 0.02; done", root.display());
     repository.command().holding(&lock).args(["-c", &alias, "slow"]).run().await.unwrap();
 }
 
+/// A role that other tests start as a second process.
 #[tokio::test]
-#[ignore = "run by other tests as a second process"]
 async fn process_that_counts_under_the_lock() {
-    let git = Git::open(options(&told("SPINNEY_TEST_HOME"))).await.unwrap();
-    let root = told("SPINNEY_TEST_REPOSITORY");
-    let repository = Repository::discover(&git, &root).await.unwrap();
+    let Some((repository, root)) = told_repository().await else { return };
     for _ in 0..20 {
         let _lock = repository.lock("count").await.unwrap();
         let count: u32 = std::fs::read_to_string(root.join("count")).unwrap().parse().unwrap();
