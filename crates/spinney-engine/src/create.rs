@@ -315,11 +315,7 @@ impl Engine {
     ) -> Result<&'static str> {
         let data: CreateData = journal::data(operation)?;
         // Its marker says so once all is done; and an older database may still call half made what holds work by now.
-        let handed_out = operation.step != RETIRING
-            && worktree::find_admin_dir(context, &workspace)?
-                .and_then(|admin_dir| Marker::load(&admin_dir))
-                .is_some_and(|marker| marker.ready && marker.id == workspace.id);
-        if handed_out {
+        if operation.step != RETIRING && worktree::was_handed_out(context, &workspace)? {
             self.activate(operation, workspace, observer).await?;
             return Ok("finished");
         }

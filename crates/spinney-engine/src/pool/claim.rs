@@ -200,12 +200,7 @@ impl Engine {
             Marker { ready: false, ..Marker::of(&member) }.write(tree.admin_dir())?;
         }
         fail::point("unclaim.detached")?;
-        if let Some(branch) = &data.made_branch
-            && context.git.load_branch(branch).await?.as_ref() == Some(&data.commit)
-            && !context.git.is_checked_out(branch).await?
-        {
-            context.git.delete_ref(&lock, &branch.local_ref(), &data.commit).await?;
-        }
+        worktree::drop_made_branch(context, &lock, data.made_branch.as_ref(), &data.commit).await?;
         drop(lock);
         fail::point("unclaim.branch")?;
         member.metadata.warm = Some(data.member.clone().out_of_use(format!("a claim failed: {cause}")));
@@ -226,9 +221,7 @@ impl Engine {
         observer: Observer<'_>,
     ) -> Result<&'static str> {
         let data: ClaimData = journal::data(operation)?;
-        let admin_dir = worktree::find_admin_dir(context, &workspace)?;
-        let handed_out = admin_dir.and_then(|admin_dir| Marker::load(&admin_dir)).is_some_and(|marker| marker.ready);
-        if handed_out {
+        if worktree::was_handed_out(context, &workspace)? {
             self.activate(operation, workspace, observer).await?;
             return Ok("finished");
         }

@@ -117,16 +117,32 @@ pub(crate) async fn discard(
         move_if_there(&admin_dir, &admin_aside)?;
     }
     fail::point("undo.admin-moved")?;
-    if let Some(branch) = made_branch
-        && context.git.load_branch(branch).await?.as_ref() == Some(commit)
-        // Somebody may have made one of the same name meanwhile, and stand on it.
-        && !context.git.is_checked_out(branch).await?
-    {
-        context.git.delete_ref(&lock, &branch.local_ref(), commit).await?;
-    }
+    drop_made_branch(context, &lock, made_branch, commit).await?;
     drop(lock);
     fail::point("undo.branch")?;
     Ok(Some(vec![tree_aside, admin_aside]))
+}
+
+/// Drops the branch that a creation or claim made, unless somebody moved it since, or stands on one of the same name.
+pub(crate) async fn drop_made_branch(
+    context: &Context,
+    lock: &RepositoryLock,
+    branch: Option<&BranchName>,
+    commit: &CommitId,
+) -> Result<()> {
+    if let Some(branch) = branch
+        && context.git.load_branch(branch).await?.as_ref() == Some(commit)
+        && !context.git.is_checked_out(branch).await?
+    {
+        context.git.delete_ref(lock, &branch.local_ref(), commit).await?;
+    }
+    Ok(())
+}
+
+/// Whether a workspace's own marker says that it was handed out: from then on it holds work, whatever the store says.
+pub(crate) fn was_handed_out(context: &Context, workspace: &Workspace) -> Result<bool> {
+    let marker = find_admin_dir(context, workspace)?.and_then(|admin_dir| Marker::load(&admin_dir));
+    Ok(marker.is_some_and(|marker| marker.ready && marker.id == workspace.id))
 }
 
 /// Moves tree and admin dir into the trash, under the caller's lock. Idempotent: what has moved already stays moved.
