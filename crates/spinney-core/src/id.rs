@@ -76,6 +76,14 @@ id!(
     /// Identifies one machine (one home) that works on a store.
     NodeId
 );
+id!(
+    /// Identifies a job; also the name of its log and its lock.
+    JobId
+);
+id!(
+    /// Identifies one conversation of a runtime inside a job.
+    SessionId
+);
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,5 @@
-//! State: repositories, workspaces, the works and conversations that point at them, the journal, ports and events.
+//! State: repositories, workspaces, the works and conversations that point at them, jobs and their sessions, the
+//! journal, ports and events.
 //!
 //! One schema and one set of queries serve SQLite (the default, in the home) and PostgreSQL (shared by several nodes).
 //! Invariants:
@@ -16,6 +17,7 @@ mod conversation;
 mod dialect;
 mod error;
 mod event;
+mod job;
 #[doc(hidden)]
 pub mod migrate;
 mod network;
@@ -25,6 +27,7 @@ mod place;
 mod port;
 mod repository;
 mod row;
+mod session;
 mod sqlite;
 mod store;
 mod trust;
@@ -35,6 +38,7 @@ mod workspace;
 pub use connection::Connection;
 pub use error::Error;
 pub use event::Event;
+pub use job::JobFilter;
 pub use network::is_network_file_system;
 pub use port::Port;
 pub use store::{Store, StoreInfo};

@@ -27,6 +27,7 @@ pub const MIGRATIONS: &[Migration] = &[
     migration!(2, "0002_workspaces"),
     migration!(3, "0003_ports_and_events"),
     migration!(4, "0004_sizes"),
+    migration!(5, "0005_jobs"),
 ];
 
 impl Migration {

@@ -159,6 +159,9 @@ impl Connection {
             of_the_trash!("operations"),
             "DELETE FROM workspaces WHERE repository_id = $1 AND status IN ('trashed', 'purged')",
             "DELETE FROM trusts WHERE repository_id = $1",
+            "DELETE FROM sessions WHERE job_id IN (SELECT id FROM jobs
+                   WHERE repository_id = $1 AND status NOT IN ('pending', 'running'))",
+            "DELETE FROM jobs WHERE repository_id = $1 AND status NOT IN ('pending', 'running')",
         ] {
             self.execute(sqlx::query(statement).bind(id.as_str())).await?;
         }

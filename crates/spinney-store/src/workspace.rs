@@ -14,7 +14,7 @@ use crate::url::utf8;
 use crate::{Connection, Error};
 
 /// Shorter texts are no prefix of an id: too many would match.
-const MIN_PREFIX_CHARS: usize = 3;
+pub(crate) const MIN_PREFIX_CHARS: usize = 3;
 
 /// Starts a query for whole workspaces, each with its repository's name.
 macro_rules! workspaces_sql {
@@ -102,7 +102,7 @@ impl WorkspaceFilter {
 }
 
 /// `$3, $4, $5` for a first of 3 and a count of 3; for a count of 0, what matches nothing.
-fn parameters(first: usize, count: usize) -> String {
+pub(crate) fn parameters(first: usize, count: usize) -> String {
     if count == 0 {
         return "NULL".to_owned();
     }

@@ -83,6 +83,6 @@ on_both! {
         for opened in tasks.join_all().await {
             opened.unwrap();
         }
-        assert_eq!(backend.number("SELECT COUNT(*) FROM schema_migrations").await, 4);
+        assert_eq!(backend.number("SELECT COUNT(*) FROM schema_migrations").await, 5);
     }
 }

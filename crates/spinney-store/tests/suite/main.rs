@@ -3,6 +3,7 @@
 mod backend;
 mod concurrency;
 mod files;
+mod jobs;
 mod processes;
 mod rows;
 mod samples;

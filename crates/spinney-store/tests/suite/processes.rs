@@ -132,7 +132,7 @@ on_both! {
         fs::write(backend.directory.path().join("go"), "").unwrap();
         children.into_iter().for_each(|child| drop(finish(child)));
         assert_eq!(backend.number("SELECT COUNT(*) FROM nodes").await, 30);
-        assert_eq!(backend.number("SELECT COUNT(*) FROM schema_migrations").await, 4);
+        assert_eq!(backend.number("SELECT COUNT(*) FROM schema_migrations").await, 5);
     }
 
     async fn processes_that_write_at_once_lose_nothing(backend: &Backend) {

@@ -442,7 +442,7 @@ on_both! {
         let (name, version) = info.engine.split_once(' ').unwrap();
         assert_eq!(name, if backend.is_sqlite() { "SQLite" } else { "PostgreSQL" });
         assert!(version.chars().all(|c| c.is_ascii_digit() || c == '.'), "{version}");
-        assert_eq!(info.schema, 4);
+        assert_eq!(info.schema, 5);
         assert!(info.size_bytes.unwrap() > 0);
         assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
     }

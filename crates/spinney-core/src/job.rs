@@ -1,0 +1,224 @@
+//! A job: one run of an agent on one piece of work.
+
+use serde::{Deserialize, Serialize};
+
+use crate::workspace::words;
+use crate::{
+    BranchName, CommitId, JobId, NodeId, Platform, RepositoryId, RepositoryName, SessionId, Timestamp, Work,
+    WorkspaceId,
+};
+
+words!(
+    JobStatus {
+        /// Recorded; it waits for its turn.
+        Pending = "pending",
+        Running = "running",
+        Completed = "completed",
+        Failed = "failed",
+        Cancelled = "cancelled",
+        TimedOut = "timed_out",
+        /// Its process died under it; its work is where it was.
+        Interrupted = "interrupted",
+    }
+);
+
+impl JobStatus {
+    /// Whether nothing more happens to it by itself.
+    #[must_use]
+    pub fn is_final(self) -> bool {
+        !matches!(self, Self::Pending | Self::Running)
+    }
+}
+
+words!(
+    /// Whether somebody wants it to end.
+    Cancel {
+        No = "no",
+        /// Its agent is asked to end, and made to after a while.
+        Asked = "asked",
+        /// Its agent is ended at once.
+        AtOnce = "at_once",
+    }
+);
+
+words!(
+    /// What became of the push.
+    Push {
+        Pushed = "pushed",
+        /// Nothing changed since the base.
+        Nothing = "nothing",
+        /// There is no remote.
+        NoRemote = "no_remote",
+        /// The agent's policy says not to.
+        Off = "off",
+        /// The remote did not take it.
+        Refused = "refused",
+    }
+);
+
+words!(
+    SessionStatus {
+        Running = "running",
+        Finished = "finished",
+        Failed = "failed",
+        /// Its context was full, and another session went on with its note.
+        HandedOff = "handed_off",
+        /// It was ended: by a cancel, a time limit, or the death of its process.
+        Ended = "ended",
+    }
+);
+
+/// One row of the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    pub id: JobId,
+    pub account: String,
+    pub node: NodeId,
+    pub repository_id: RepositoryId,
+    /// The repository's name, joined in when a row is read.
+    pub repository: RepositoryName,
+    pub agent: String,
+    pub work: Work,
+    pub title: Option<String>,
+    pub prompt: String,
+    /// Who asked.
+    pub trigger: Platform,
+    pub status: JobStatus,
+    /// What it waits for, for people, while it is pending.
+    pub waits_for: Option<String>,
+    pub cancel: Cancel,
+    /// How often it was started; at least one once it ran.
+    pub attempt: u32,
+    /// What no other job may use while this one runs: its workspace's id, or a directory.
+    pub place: Option<String>,
+    pub workspace_id: Option<WorkspaceId>,
+    pub request: JobRequest,
+    pub outcome: Outcome,
+    pub created_at: Timestamp,
+    pub started_at: Option<Timestamp>,
+    pub ended_at: Option<Timestamp>,
+}
+
+/// The hints that came with a job, for the resolving of its workspace.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct JobRequest {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base: Option<BranchName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<BranchName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub head: Option<BranchName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sha: Option<CommitId>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub fork: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<Work>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suggest: Option<BranchName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<String>,
+}
+
+/// What a job has come to, as far as it has; grows without a migration.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Outcome {
+    pub summary: Option<String>,
+    pub error: Option<String>,
+    /// The branch as git told it at the end: an agent may rename it.
+    pub branch: Option<String>,
+    pub base_commit: Option<CommitId>,
+    pub commit: Option<CommitId>,
+    /// Commits of its own since the base.
+    pub commits: u64,
+    pub files: u64,
+    pub insertions: u64,
+    pub deletions: u64,
+    pub push: Option<Push>,
+    pub pull_request: Option<String>,
+    /// Paths of the main checkout that changed while it ran.
+    pub escaped: Vec<String>,
+    /// Tools that its agent was not allowed to use.
+    pub denied: Vec<String>,
+    pub usage: Usage,
+}
+
+/// What an agent's model took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Usage {
+    /// Read by the model, without what came from its cache.
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    pub cache_read_tokens: u64,
+    pub cache_write_tokens: u64,
+    /// In millionths of a dollar, where the runtime tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_micros: Option<u64>,
+}
+
+impl Usage {
+    /// All tokens together.
+    #[must_use]
+    pub fn tokens(&self) -> u64 {
+        self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_write_tokens
+    }
+
+    /// What two sessions took together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        let cost_micros = match (self.cost_micros, other.cost_micros) {
+            (None, None) => None,
+            (one, two) => Some(one.unwrap_or(0) + two.unwrap_or(0)),
+        };
+        Self {
+            input_tokens: self.input_tokens + other.input_tokens,
+            output_tokens: self.output_tokens + other.output_tokens,
+            cache_read_tokens: self.cache_read_tokens + other.cache_read_tokens,
+            cache_write_tokens: self.cache_write_tokens + other.cache_write_tokens,
+            cost_micros,
+        }
+    }
+}
+
+/// One conversation of a runtime inside a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    pub id: SessionId,
+    pub job_id: JobId,
+    pub workspace_id: Option<WorkspaceId>,
+    pub agent: String,
+    pub work: Work,
+    pub runtime: String,
+    /// The runtime's own name for the conversation; a later session that resumes it has the same.
+    pub conversation: Option<String>,
+    pub resumed: bool,
+    pub status: SessionStatus,
+    pub usage: Usage,
+    /// How much of the context window was used last, and how large it is, where the runtime tells.
+    pub context_tokens: Option<u64>,
+    pub context_window: Option<u64>,
+    pub started_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outcome_of_an_older_version_can_be_read() {
+        let outcome: Outcome = serde_json::from_str("{\"summary\":\"done\",\"usage\":{\"input_tokens\":3}}").unwrap();
+        assert_eq!((outcome.summary.as_deref(), outcome.usage.tokens()), (Some("done"), 3));
+    }
+
+    #[test]
+    fn costs_add_up_where_they_are_known() {
+        let known = Usage { cost_micros: Some(5), ..Usage::default() };
+        assert_eq!(Usage::default().plus(Usage::default()).cost_micros, None);
+        assert_eq!(known.plus(Usage::default()).cost_micros, Some(5));
+        assert_eq!(known.plus(known).cost_micros, Some(10));
+    }
+}

@@ -1,0 +1,163 @@
+//! A runtime: how an agent is executed. One trait, one file each in [`crate::runtimes`].
+//!
+//! A runtime knows one program's command line and output. It starts no process itself and reads nothing of the
+//! environment: it says what is to be started ([`Invocation`]) and understands what comes out ([`Reader`]); a runtime
+//! that must talk back while it runs (ACP) does so over the same pipes ([`Dialogue`]).
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use spinney_core::Usage;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::Sink;
+
+/// How one kind of agent is executed.
+pub trait Runtime: Send + Sync + std::fmt::Debug {
+    /// The word in the configuration.
+    fn name(&self) -> &'static str;
+
+    /// Says what of an agent's configuration this runtime can't honour: the first such key, and why.
+    fn check(&self, settings: &Settings) -> Result<(), Unsupported>;
+
+    /// The variables of the caller's environment that it needs, such as its own API key. A name that ends with `*`
+    /// stands for all that begin so.
+    fn variables(&self) -> &'static [&'static str];
+
+    /// Whether a conversation can be gone on with, and how the first one gets its name.
+    fn resuming(&self) -> Resuming;
+
+    /// What is to be started for one turn.
+    fn invocation(&self, turn: &Turn<'_>) -> Invocation;
+
+    /// How its output is understood.
+    fn protocol(&self, turn: &Turn<'_>) -> Protocol;
+}
+
+/// What an agent's configuration asks of its runtime.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// The program and its first arguments; empty: the runtime's own program.
+    pub command: Vec<String>,
+    pub model: Option<String>,
+    /// None where the agent says nothing: the runtime's own default for work without a person.
+    pub permission_mode: Option<String>,
+    pub allowed_tools: Vec<String>,
+    pub disallowed_tools: Vec<String>,
+    pub system_prompt: Option<String>,
+    /// Whether a hand-off is wanted at some share of the context.
+    pub hands_off: bool,
+}
+
+/// A key of an agent's configuration that its runtime can't honour.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unsupported {
+    /// As in the configuration: `disallowed_tools`.
+    pub key: &'static str,
+    /// A fragment: "runtime `gemini` can't be told which tools are forbidden".
+    pub message: String,
+}
+
+/// How a runtime's conversations are named and gone on with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resuming {
+    Never,
+    /// It takes a name (a UUID) that we give it.
+    ByOurName,
+    /// It tells the name that it chose.
+    ByItsName,
+}
+
+/// One prompt to an agent, and where it is answered.
+#[derive(Debug)]
+pub struct Turn<'a> {
+    pub settings: &'a Settings,
+    /// The workspace.
+    pub directory: &'a Path,
+    pub prompt: &'a str,
+    /// The same prompt in a file, for programs that want one.
+    pub prompt_file: &'a Path,
+    /// The agent's own system prompt and the section on its workspace.
+    pub system_prompt: &'a str,
+    pub conversation: Conversation<'a>,
+}
+
+/// The conversation that a turn belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Conversation<'a> {
+    /// A new one; with the name to give it where the runtime takes one.
+    New(Option<&'a str>),
+    /// One that exists, by its name.
+    Resumed(&'a str),
+}
+
+/// A program to start.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Invocation {
+    pub program: OsString,
+    pub arguments: Vec<OsString>,
+    /// Set beside the agent's environment.
+    pub variables: Vec<(OsString, OsString)>,
+    /// What it reads from its standard input, for a runtime whose output is read by a [`Reader`].
+    pub stdin: Vec<u8>,
+}
+
+/// How a session's output is understood.
+#[derive(Debug)]
+pub enum Protocol {
+    /// Line by line.
+    Lines(Box<dyn Reader>),
+    /// In both directions.
+    Dialogue(Box<dyn Dialogue>),
+}
+
+/// Understands a program's output line by line.
+pub trait Reader: Send + std::fmt::Debug {
+    /// Reads a line of standard output. What it does not understand it gives out as [`spinney_core::JobEvent::Output`].
+    fn line(&mut self, line: &[u8], sink: &mut dyn Sink);
+
+    /// Says how the turn ended, once the program has: with the tail of its standard error.
+    fn end(self: Box<Self>, exit: &Exit) -> TurnEnd;
+}
+
+/// Talks with a program over its standard input and output until the turn is over.
+pub trait Dialogue: Send + std::fmt::Debug {
+    fn hold<'a>(
+        self: Box<Self>,
+        stdin: Box<dyn AsyncWrite + Send + Unpin + 'a>,
+        stdout: Box<dyn AsyncRead + Send + Unpin + 'a>,
+        sink: &'a mut dyn Sink,
+    ) -> std::pin::Pin<Box<dyn Future<Output = TurnEnd> + Send + 'a>>;
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Exit {
+    /// None when a signal ended it.
+    pub status: Option<i32>,
+    pub signal: Option<i32>,
+    /// The last lines of its standard error.
+    pub stderr: String,
+    /// The last line of its standard output that was not empty.
+    pub last_line: String,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TurnEnd {
+    /// The last thing that the agent said.
+    pub summary: Option<String>,
+    /// Why it failed; none when it did not.
+    pub error: Option<Failure>,
+    /// What the turn took, where the runtime tells.
+    pub usage: Usage,
+}
+
+/// Why a turn failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Failure {
+    /// The conversation that was to be gone on with is gone: a new one may do.
+    ConversationGone,
+    /// In a sentence for people.
+    Other(String),
+}

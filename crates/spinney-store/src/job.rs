@@ -1,0 +1,241 @@
+//! Jobs. Whoever runs one holds its file lock; the row says what the rest of the world may know.
+
+use spinney_core::{
+    Cancel, Job, JobId, JobStatus, NodeId, Outcome, RepositoryId, SessionStatus, Timestamp, Work, WorkspaceId,
+};
+use sqlx::AssertSqlSafe;
+use sqlx::any::AnyRow;
+use sqlx::query::Query;
+
+use crate::row::Reader;
+use crate::workspace::{MIN_PREFIX_CHARS, parameters};
+use crate::{Connection, Error};
+
+macro_rules! jobs_sql {
+    ($rest:literal) => {
+        concat!(
+            "SELECT j.id, j.account, j.node, j.repository_id, r.owner, r.name AS repository_name, j.agent, j.kind, j.key,
+                    j.title, j.prompt, j.trigger_platform, j.status, j.waits_for, j.cancel, j.attempt, j.place,
+                    j.workspace_id, j.request, j.outcome, j.created_at, j.started_at, j.ended_at
+             FROM jobs j JOIN repositories r ON r.id = j.repository_id ",
+            $rest
+        )
+    };
+}
+
+fn job(row: &AnyRow) -> Result<Job, Error> {
+    let mut row = Reader::new("jobs", row);
+    Ok(Job {
+        id: row.parsed()?,
+        account: row.text()?,
+        node: row.parsed()?,
+        repository_id: row.parsed()?,
+        repository: row.repository_name()?,
+        agent: row.text()?,
+        work: Work { kind: row.parsed()?, key: row.text()? },
+        title: row.optional_text()?,
+        prompt: row.text()?,
+        trigger: row.parsed()?,
+        status: row.parsed()?,
+        waits_for: row.optional_text()?,
+        cancel: row.parsed()?,
+        attempt: row.unsigned()?,
+        place: row.optional_text()?,
+        workspace_id: row.optional_parsed()?,
+        request: row.json()?,
+        outcome: row.json()?,
+        created_at: row.time()?,
+        started_at: row.optional_time()?,
+        ended_at: row.optional_time()?,
+    })
+}
+
+/// Which jobs are meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobFilter {
+    pub account: String,
+    /// On this node only.
+    pub node: Option<NodeId>,
+    /// Of this repository only.
+    pub repository: Option<RepositoryId>,
+    /// In one of these; none at all when it is empty.
+    pub statuses: Vec<JobStatus>,
+}
+
+impl JobFilter {
+    /// The condition, and the values of its parameters from `$1` on.
+    fn condition(&self) -> (String, Vec<&str>) {
+        let mut values = vec![self.account.as_str()];
+        let mut condition = String::from("WHERE j.account = $1");
+        if let Some(node) = &self.node {
+            values.push(node.as_str());
+            condition.push_str(&format!(" AND j.node = ${}", values.len()));
+        }
+        if let Some(repository) = &self.repository {
+            values.push(repository.as_str());
+            condition.push_str(&format!(" AND j.repository_id = ${}", values.len()));
+        }
+        condition.push_str(&format!(" AND j.status IN ({})", parameters(values.len() + 1, self.statuses.len())));
+        values.extend(self.statuses.iter().map(|status| status.as_str()));
+        (condition, values)
+    }
+}
+
+impl Connection {
+    pub async fn insert_job(&mut self, job: &Job) -> Result<(), Error> {
+        let query = sqlx::query(
+            "INSERT INTO jobs
+                 (id, account, node, repository_id, agent, kind, key, title, prompt, trigger_platform, status, waits_for,
+                  cancel, attempt, place, workspace_id, request, outcome, created_at, started_at, ended_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)",
+        )
+        .bind(job.id.as_str())
+        .bind(&job.account)
+        .bind(job.node.as_str())
+        .bind(job.repository_id.as_str())
+        .bind(&job.agent)
+        .bind(job.work.kind.as_str())
+        .bind(&job.work.key)
+        .bind(job.title.as_deref())
+        .bind(&job.prompt)
+        .bind(job.trigger.as_str())
+        .bind(job.status.as_str())
+        .bind(job.waits_for.as_deref())
+        .bind(job.cancel.as_str())
+        .bind(i64::from(job.attempt))
+        .bind(job.place.as_deref())
+        .bind(job.workspace_id.as_ref().map(WorkspaceId::as_str))
+        .bind(serde_json::json!(job.request).to_string())
+        .bind(serde_json::json!(job.outcome).to_string())
+        .bind(job.created_at.as_millisecond())
+        .bind(job.started_at.map(Timestamp::as_millisecond))
+        .bind(job.ended_at.map(Timestamp::as_millisecond));
+        self.execute(query).await.map(drop)
+    }
+
+    /// Writes what changes of a job, if its status is still the one expected; `false` when it is not. Whether somebody
+    /// wants it cancelled is left as it is: only [`Connection::request_cancel`] and [`Connection::reopen_job`] say that.
+    ///
+    /// [`Error::Conflict`] when it would run where another one runs.
+    pub async fn update_job(&mut self, job: &Job, expected: JobStatus) -> Result<bool, Error> {
+        let query = sqlx::query(
+            "UPDATE jobs
+             SET status = $2, waits_for = $3, attempt = $4, place = $5, workspace_id = $6, outcome = $7, started_at = $8,
+                 ended_at = $9, title = $10
+             WHERE id = $1 AND status = $11",
+        )
+        .bind(job.id.as_str())
+        .bind(job.status.as_str())
+        .bind(job.waits_for.as_deref())
+        .bind(i64::from(job.attempt))
+        .bind(job.place.as_deref())
+        .bind(job.workspace_id.as_ref().map(WorkspaceId::as_str))
+        .bind(serde_json::json!(job.outcome).to_string())
+        .bind(job.started_at.map(Timestamp::as_millisecond))
+        .bind(job.ended_at.map(Timestamp::as_millisecond))
+        .bind(job.title.as_deref())
+        .bind(expected.as_str());
+        Ok(self.execute(query).await? > 0)
+    }
+
+    /// Makes a job that has ended wait for its turn again; `false` when it has not ended.
+    pub async fn reopen_job(&mut self, id: &JobId) -> Result<bool, Error> {
+        let query = sqlx::query(
+            "UPDATE jobs SET status = 'pending', cancel = 'no', waits_for = NULL, ended_at = NULL
+             WHERE id = $1 AND status NOT IN ('pending', 'running')",
+        );
+        Ok(self.execute(query.bind(id.as_str())).await? > 0)
+    }
+
+    /// Notes what a job has come to so far.
+    pub async fn record_outcome(&mut self, id: &JobId, outcome: &Outcome) -> Result<(), Error> {
+        let query = sqlx::query("UPDATE jobs SET outcome = $2 WHERE id = $1").bind(id.as_str());
+        self.execute(query.bind(serde_json::json!(outcome).to_string())).await.map(drop)
+    }
+
+    /// Asks a job to end; `false` when it has ended. What was asked for is never taken back.
+    pub async fn request_cancel(&mut self, id: &JobId, cancel: Cancel) -> Result<bool, Error> {
+        let query = sqlx::query(
+            "UPDATE jobs SET cancel = CASE WHEN cancel = 'at_once' THEN cancel ELSE $2 END
+             WHERE id = $1 AND status IN ('pending', 'running')",
+        );
+        Ok(self.execute(query.bind(id.as_str()).bind(cancel.as_str())).await? > 0)
+    }
+
+    /// Loads a job by its id.
+    pub async fn job(&mut self, id: &JobId) -> Result<Option<Job>, Error> {
+        let query = sqlx::query(jobs_sql!("WHERE j.id = $1")).bind(id.as_str());
+        self.fetch_optional(query).await?.as_ref().map(job).transpose()
+    }
+
+    /// Loads jobs, newest first.
+    pub async fn jobs(&mut self, filter: &JobFilter, limit: u32) -> Result<Vec<Job>, Error> {
+        let (condition, values) = filter.condition();
+        let sql = format!("{}{condition} ORDER BY j.created_at DESC, j.id LIMIT {limit}", jobs_sql!(""));
+        let query = values.into_iter().fold(sqlx::query(AssertSqlSafe(sql)), Query::bind);
+        self.fetch_all(query).await?.iter().map(job).collect()
+    }
+
+    /// Loads the jobs that a text can mean, newest first: by id or the beginning of an id.
+    pub async fn find_jobs(&mut self, account: &str, text: &str) -> Result<Vec<Job>, Error> {
+        if text.chars().count() < MIN_PREFIX_CHARS {
+            return Ok(Vec::new());
+        }
+        let query = sqlx::query(jobs_sql!(
+            "WHERE j.account = $1 AND substr(j.id, 1, length($2)) = $2 ORDER BY j.created_at DESC, j.id LIMIT 32"
+        ));
+        self.fetch_all(query.bind(account).bind(text)).await?.iter().map(job).collect()
+    }
+
+    /// Loads a node's jobs that have not ended, in the order of their turn.
+    pub async fn unfinished_jobs(&mut self, node: &NodeId) -> Result<Vec<Job>, Error> {
+        let query = sqlx::query(jobs_sql!(
+            "WHERE j.node = $1 AND j.status IN ('pending', 'running') ORDER BY j.created_at, j.id"
+        ));
+        self.fetch_all(query.bind(node.as_str())).await?.iter().map(job).collect()
+    }
+
+    /// Loads the job that runs in a workspace.
+    pub async fn running_job_in(&mut self, workspace: &WorkspaceId) -> Result<Option<Job>, Error> {
+        let query = sqlx::query(jobs_sql!("WHERE j.workspace_id = $1 AND j.status = 'running' LIMIT 1"));
+        self.fetch_optional(query.bind(workspace.as_str())).await?.as_ref().map(job).transpose()
+    }
+
+    /// Loads the jobs of a workspace, newest first.
+    pub async fn jobs_in(&mut self, workspace: &WorkspaceId, limit: u32) -> Result<Vec<Job>, Error> {
+        let query = sqlx::query(jobs_sql!("WHERE j.workspace_id = $1 ORDER BY j.created_at DESC, j.id LIMIT $2"));
+        let query = query.bind(workspace.as_str()).bind(i64::from(limit));
+        self.fetch_all(query).await?.iter().map(job).collect()
+    }
+
+    /// Lets one process at a time decide which of a node's jobs may start, until the transaction ends.
+    pub async fn lock_queue(&mut self, node: &NodeId) -> Result<(), Error> {
+        self.require_transaction()?;
+        // A write of the node's own row: SQLite has its one writer anyway, PostgreSQL locks the row.
+        let query = sqlx::query("UPDATE nodes SET name = name WHERE id = $1").bind(node.as_str());
+        self.execute(query).await.map(drop)
+    }
+
+    /// Forgets a node's jobs that ended before a time, with their sessions, and tells which they were.
+    pub async fn delete_jobs_before(&mut self, node: &NodeId, before: Timestamp) -> Result<Vec<JobId>, Error> {
+        self.require_transaction()?;
+        let query = sqlx::query(jobs_sql!(
+            "WHERE j.node = $1 AND j.status NOT IN ('pending', 'running') AND COALESCE(j.ended_at, j.created_at) < $2"
+        ));
+        let old = self.fetch_all(query.bind(node.as_str()).bind(before.as_millisecond())).await?;
+        let old = old.iter().map(|row| job(row).map(|job| job.id)).collect::<Result<Vec<_>, Error>>()?;
+        for id in &old {
+            self.execute(sqlx::query("DELETE FROM sessions WHERE job_id = $1").bind(id.as_str())).await?;
+            self.execute(sqlx::query("DELETE FROM jobs WHERE id = $1").bind(id.as_str())).await?;
+        }
+        Ok(old)
+    }
+
+    /// Ends the sessions of a job that are said to run.
+    pub async fn end_sessions(&mut self, job: &JobId, status: SessionStatus) -> Result<(), Error> {
+        let query =
+            sqlx::query("UPDATE sessions SET status = $2, ended_at = $3 WHERE job_id = $1 AND status = 'running'");
+        let query = query.bind(job.as_str()).bind(status.as_str()).bind(Timestamp::now().as_millisecond());
+        self.execute(query).await.map(drop)
+    }
+}
