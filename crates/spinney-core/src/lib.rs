@@ -2,7 +2,9 @@
 //!
 //! Nothing here does I/O. Every other crate speaks in these types, so a word that is wrong here is wrong everywhere.
 
+pub mod agent;
 pub mod branch;
+mod checked_text;
 pub mod commit;
 pub mod config;
 pub mod evidence;
@@ -18,6 +20,7 @@ pub mod verdict;
 pub mod work;
 pub mod workspace;
 
+pub use agent::{AgentName, RuntimeName};
 pub use branch::{BranchName, InvalidBranchName};
 pub use commit::CommitId;
 pub use evidence::{Evidence, EvidenceKind, Merge};

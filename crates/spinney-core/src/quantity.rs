@@ -1,4 +1,4 @@
-//! Spans of time and amounts of bytes as people write them: `5m`, `14d`, `2GiB`.
+//! Spans of time, amounts of bytes and shares as people write them: `5m`, `14d`, `2GiB`, `0.9`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,13 +16,20 @@ pub struct Span(pub Duration);
 #[serde(try_from = "String", into = "String")]
 pub struct Bytes(pub u64);
 
-/// A text that is no quantity.
+/// A part of a whole in thousandths, written as a number from `0` to `1`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Share(u16);
+
+/// A text or number that is no quantity.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidQuantity {
     #[error("`{}` is not a span of time such as `30s`, `5m`, `6h` or `14d`", crate::names::for_message(.0))]
     Span(String),
     #[error("`{}` is not an amount such as `500MB` or `2GiB`", crate::names::for_message(.0))]
     Bytes(String),
+    #[error("`{}` is not a share from `0` to `1` in thousandths, such as `0.9`", crate::names::for_message(.0))]
+    Share(String),
 }
 
 const SPAN_UNITS: [(&str, u64); 5] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
@@ -91,6 +98,43 @@ impl fmt::Display for Bytes {
     }
 }
 
+impl Share {
+    /// Whether nothing is meant: what the share governs is off.
+    #[must_use]
+    pub fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
+    /// So much of a whole, rounded down.
+    #[must_use]
+    pub fn of(self, whole: u64) -> u64 {
+        u64::try_from(u128::from(whole) * u128::from(self.0) / 1000).unwrap_or(whole)
+    }
+}
+
+impl TryFrom<f64> for Share {
+    type Error = InvalidQuantity;
+
+    fn try_from(number: f64) -> Result<Self, InvalidQuantity> {
+        (0..=1000u16)
+            .find(|thousandths| f64::from(*thousandths) / 1000.0 == number)
+            .map(Self)
+            .ok_or_else(|| InvalidQuantity::Share(number.to_string()))
+    }
+}
+
+impl From<Share> for f64 {
+    fn from(share: Share) -> Self {
+        f64::from(share.0) / 1000.0
+    }
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f64::from(*self).fmt(f)
+    }
+}
+
 macro_rules! through_text {
     ($name:ident) => {
         impl TryFrom<String> for $name {
@@ -126,6 +170,23 @@ mod tests {
             assert_eq!(text.parse::<Bytes>().unwrap().to_string(), text);
         }
         assert_eq!("2 gib".parse::<Bytes>().unwrap().0, 2 << 30);
+    }
+
+    #[test]
+    fn shares_are_thousandths() {
+        for (number, of_a_million) in
+            [(0.0, 0), (-0.0, 0), (0.001, 1000), (0.57, 570_000), (0.9, 900_000), (1.0, 1_000_000)]
+        {
+            let share = Share::try_from(number).unwrap();
+            assert_eq!((share.of(1_000_000), f64::from(share)), (of_a_million, number));
+        }
+        assert_eq!(Share::try_from(1.0).unwrap().of(u64::MAX), u64::MAX);
+        assert!(Share::try_from(0.0).unwrap().is_zero());
+        for number in [-0.1, 1.001, 0.0001, 90.0, f64::NAN, f64::INFINITY] {
+            assert!(Share::try_from(number).is_err(), "{number}");
+        }
+        let message = "`90` is not a share from `0` to `1` in thousandths, such as `0.9`";
+        assert_eq!(Share::try_from(90.0).unwrap_err().to_string(), message);
     }
 
     #[test]

@@ -1,95 +1,113 @@
-//! The default file, compiled in: the one list of keys, their order, types and defaults.
+//! The default files, compiled in: the one list of keys, their order, types and defaults.
 
 use std::sync::LazyLock;
 
-use super::document::{self, RawSetting};
+use super::keys::Keys;
 use super::repository;
 
 /// The commented default file.
 pub const DEFAULTS: &str = include_str!("defaults.toml");
 
-/// A key that exists.
-#[derive(Debug)]
-pub(super) struct KnownKey {
-    /// `section.key`.
-    pub key: String,
-    /// Its type is the type of every value the key can have.
-    pub default: toml::Value,
-}
+/// The commented defaults of one agent.
+pub const AGENT_DEFAULTS: &str = include_str!("agent.toml");
 
-static KEYS: LazyLock<Vec<KnownKey>> = LazyLock::new(|| {
-    let settings = document::parse("defaults.toml", DEFAULTS).expect("the built-in defaults are valid TOML");
-    settings.into_iter().map(known).collect()
-});
+/// What every agent's keys begin with.
+pub(super) const AGENTS: &str = "agents";
 
-fn known(setting: RawSetting) -> KnownKey {
-    KnownKey { key: setting.key, default: setting.value.expect("the built-in defaults have only plain types") }
-}
+static KEYS: LazyLock<Keys> = LazyLock::new(|| Keys::read(DEFAULTS, &[AGENTS]));
 
-/// Every key, in the order of the file.
-pub(super) fn keys() -> &'static [KnownKey] {
+static AGENT_KEYS: LazyLock<Keys> =
+    LazyLock::new(|| Keys::read(AGENT_DEFAULTS, &[]).with_overrides(&KEYS, "workspace"));
+
+/// Every key outside of agents.
+pub(super) fn keys() -> &'static Keys {
     &KEYS
 }
 
-pub(super) fn find(key: &str) -> Option<&'static KnownKey> {
-    keys().iter().find(|known| known.key == key)
-}
-
-/// The sections, in the order of the file.
-pub(super) fn sections() -> impl Iterator<Item = &'static str> {
-    let mut last = "";
-    keys().iter().filter_map(move |known| {
-        let section = section_of(&known.key);
-        (std::mem::replace(&mut last, section) != section).then_some(section)
-    })
-}
-
-pub(super) fn section_of(key: &str) -> &str {
-    key.split_once('.').map_or(key, |(section, _)| section)
+/// Every key of an agent, without `agents.<name>.`.
+pub(super) fn agent_keys() -> &'static Keys {
+    &AGENT_KEYS
 }
 
 /// All defaults as one table.
-pub(super) fn table() -> toml::Table {
+pub(super) fn table(keys: &Keys) -> toml::Table {
     let mut table = toml::Table::new();
-    for known in keys() {
+    for known in keys.iter() {
         set(&mut table, &known.key, known.default.clone());
     }
     table
 }
 
-/// Sets `section.key` in a table of sections.
+/// Sets a key in a table of sections.
 pub(super) fn set(table: &mut toml::Table, key: &str, value: toml::Value) {
-    let (section, key) = key.split_once('.').expect("every key has a section");
-    let section = table.entry(section).or_insert_with(|| toml::Table::new().into());
-    section.as_table_mut().expect("sections are tables").insert(key.to_owned(), value);
+    match key.split_once('.') {
+        None => {
+            table.insert(key.to_owned(), value);
+        }
+        Some((section, rest)) => {
+            let section = table.entry(section).or_insert_with(|| toml::Table::new().into());
+            set(section.as_table_mut().expect("sections are tables"), rest, value);
+        }
+    }
 }
 
 /// A `spinney.toml` to begin with: what a repository may set, each key commented out.
 #[must_use]
 pub fn repository_template() -> String {
     let mut template = "# How Spinney makes workspaces of this repository.\n".to_owned();
-    let mut section = "";
-    let mut comment = String::new();
-    for line in DEFAULTS.lines() {
-        if line.starts_with('#') {
-            comment.push_str(line);
-            comment.push('\n');
-            continue;
-        }
-        let key = line.split_once(" = ").map(|(key, _)| format!("{section}.{key}"));
-        if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
-            section = name;
-            let any = keys().iter().any(|known| section_of(&known.key) == name && repository::may_set(&known.key));
-            if any {
-                template.push_str(&format!("\n[{name}]\n"));
+    for block in blocks(DEFAULTS) {
+        match block {
+            Block::Section { name, .. } => {
+                if keys().children(name).any(|key| repository::may_set(&format!("{name}.{key}"))) {
+                    template.push_str(&format!("\n[{name}]\n"));
+                }
             }
-        } else if key.is_some_and(|key| repository::may_set(&key)) {
-            template.push_str(&format!("{comment}# {line}\n\n"));
+            Block::Key { section, comment, line } => {
+                if repository::may_set(&format!("{section}.{}", key_of(line))) {
+                    template.push_str(&format!("{comment}# {line}\n\n"));
+                }
+            }
         }
-        comment.clear();
+    }
+    template.push_str("# An agent of this repository, with every default. Agents count only after `spinney trust`.\n");
+    template.push_str("# [agents.coder]\n");
+    for block in blocks(AGENT_DEFAULTS) {
+        match block {
+            Block::Section { comment, name } => template.push_str(&format!("{comment}# [agents.coder.{name}]\n")),
+            Block::Key { comment, line, .. } => template.push_str(&format!("{comment}# {line}\n\n")),
+        }
     }
     template.truncate(template.trim_end().len());
     template + "\n"
+}
+
+/// A part of a default file, with the comment before it.
+enum Block<'a> {
+    Section { comment: String, name: &'a str },
+    Key { section: &'a str, comment: String, line: &'a str },
+}
+
+/// The sections and keys of a default file. A list over several lines is known by its first.
+fn blocks(text: &str) -> impl Iterator<Item = Block<'_>> {
+    let mut section = "";
+    let mut comment = String::new();
+    text.lines().filter_map(move |line| {
+        if line.starts_with('#') {
+            comment.push_str(line);
+            comment.push('\n');
+            return None;
+        }
+        let comment = std::mem::take(&mut comment);
+        if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            section = name;
+            return Some(Block::Section { comment, name });
+        }
+        line.contains(" = ").then_some(Block::Key { section, comment, line })
+    })
+}
+
+fn key_of(line: &str) -> &str {
+    line.split_once(" = ").map_or(line, |(key, _)| key)
 }
 
 #[cfg(test)]
@@ -99,34 +117,54 @@ mod tests {
 
     #[test]
     fn sections_come_in_order_once_each() {
-        assert_eq!(sections().collect::<Vec<_>>(), ["workspace", "pool", "limits", "cleanup", "store"]);
+        let sections: Vec<_> = keys().children("").collect();
+        assert_eq!(sections, ["workspace", "pool", "limits", "cleanup", "store", "forge"]);
+        assert_eq!(keys().children("forge").collect::<Vec<_>>(), ["github", "gitlab", "forgejo"]);
+        let of_agent: Vec<_> = agent_keys().children("").collect();
+        assert_eq!((of_agent[0], &of_agent[of_agent.len() - 2..]), ("runtime", &["workspace", "hooks"][..]));
+        let workspace: Vec<_> = agent_keys().children("workspace").collect();
+        assert!(workspace.starts_with(&["strategy"]) && workspace.ends_with(&["keep", "cleanup_on_failure"]));
     }
 
     #[test]
     fn every_key_is_explained() {
-        let lines: Vec<_> = DEFAULTS.lines().collect();
-        for (before, line) in lines.iter().zip(&lines[1..]) {
-            if line.contains(" = ") && !line.starts_with('#') {
-                assert!(before.starts_with('#'), "`{line}` has no comment");
+        for text in [DEFAULTS, AGENT_DEFAULTS] {
+            for block in blocks(text) {
+                if let Block::Key { comment, line, .. } = block {
+                    assert!(!comment.is_empty(), "`{line}` has no comment");
+                }
             }
         }
     }
 
     #[test]
-    fn the_default_file_can_be_ones_own_file() {
+    fn the_default_files_can_be_ones_own_file() {
         Layers::new().file("config.toml".as_ref(), DEFAULTS).unwrap();
+        let agent = AGENT_DEFAULTS.replace("\n[", "\n[agents.coder.");
+        let mut layers = Layers::new();
+        layers.file("config.toml".as_ref(), &format!("[agents.coder]\n{agent}")).unwrap();
+        let mut empty = Layers::new();
+        empty.file("config.toml".as_ref(), "[agents.coder]").unwrap();
+        assert_eq!(layers.resolve().unwrap().config, empty.resolve().unwrap().config);
     }
 
     #[test]
     fn the_repository_template_is_a_valid_repository_file_with_and_without_its_comment_signs() {
         let template = repository_template();
-        Layers::new().repository("spinney.toml", &template, false).unwrap();
-        let keys: Vec<_> = template.lines().filter_map(|line| line.strip_prefix("# ")?.split_once(" = ")).collect();
-        let may: Vec<_> = super::keys().iter().filter(|known| repository::may_set(&known.key)).collect();
-        assert_eq!(keys.len(), may.len(), "{template}");
-        assert!(keys.iter().all(|(key, _)| may.iter().any(|known| known.key.ends_with(key))), "{template}");
+        let part = Layers::new().repository("spinney.toml", &template, false).unwrap();
+        assert!(part.withheld_agents.is_empty(), "{template}");
+        let is_key = |line: &str| line.split_once(" = ").is_some_and(|(key, _)| !key.contains(' '));
+        let uncommented = |line: &'_ str| {
+            line.strip_prefix("# ").filter(|line| is_key(line) || line.starts_with('[')).map(str::to_owned)
+        };
+        let written = template.lines().map(|line| uncommented(line).unwrap_or_else(|| line.to_owned()));
+        let written = written.collect::<Vec<_>>().join("\n");
+        let keys = written.lines().filter(|line| !line.starts_with('#') && is_key(line)).count();
+        let may = super::keys().iter().filter(|known| repository::may_set(&known.key)).count();
+        let of_agent = agent_keys().iter().filter(|known| !known.overrides).count();
+        assert_eq!(keys, may + of_agent, "{written}");
+        let part = Layers::new().repository("spinney.toml", &written, false).unwrap();
+        assert_eq!(part.withheld_agents, ["coder".parse().unwrap()]);
         assert!(template.contains("# setup = []") && !template.contains("stale_after"), "{template}");
-        let sections = "[workspace]\nsetup = []\n[limits]\nmax_workspaces = 25\n";
-        Layers::new().repository("spinney.toml", sections, false).unwrap();
     }
 }

@@ -1,11 +1,14 @@
 //! Reads a TOML text into settings, each with its line.
 
+use std::fmt;
+
 use toml::de::{DeTable, DeValue};
 
-use super::defaults::{self, KnownKey};
+use super::defaults::{self, AGENTS};
 use super::error::{ConfigError, one_line};
-use super::nearest::Suggestion;
+use super::keys::KnownKey;
 use super::schema;
+use crate::AgentName;
 
 /// One `section.key = value` as it was written.
 #[derive(Debug)]
@@ -20,9 +23,37 @@ pub(super) struct RawSetting {
 /// A setting that was checked.
 #[derive(Debug, Clone)]
 pub(super) struct Setting {
-    pub key: &'static str,
+    pub key: Key,
     pub value: toml::Value,
     pub place: String,
+}
+
+/// What a setting is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Key {
+    Plain(&'static str),
+    /// An agent's table with nothing in it: there is such an agent.
+    Agent(AgentName),
+    OfAgent(AgentName, &'static str),
+}
+
+impl Key {
+    pub fn agent(&self) -> Option<&AgentName> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Agent(agent) | Self::OfAgent(agent, _) => Some(agent),
+        }
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plain(key) => f.write_str(key),
+            Self::Agent(agent) => write!(f, "{AGENTS}.{agent}"),
+            Self::OfAgent(agent, key) => write!(f, "{AGENTS}.{agent}.{key}"),
+        }
+    }
 }
 
 /// What [`RawSetting::value`] says of a table.
@@ -30,14 +61,12 @@ const TABLE: &str = "a table";
 
 /// Reads a configuration file: every key known, every value right.
 pub(super) fn read(place: &str, text: &str) -> Result<Vec<Setting>, ConfigError> {
-    let is_empty_section =
-        |setting: &RawSetting| setting.value == Err(TABLE) && defaults::sections().any(|name| name == setting.key);
-    parse(place, text)?.into_iter().filter(|setting| !is_empty_section(setting)).map(check).collect()
+    parse(place, text)?.into_iter().map(check).collect()
 }
 
-/// Reads the text alone, in the order of its lines. What stands outside any section, and a section with nothing in it,
-/// is given back as a key without a dot.
-pub(super) fn parse(place: &str, text: &str) -> Result<Vec<RawSetting>, ConfigError> {
+/// Reads the text alone, in the order of its lines. A table is gone into where it is a section; an unknown one at the
+/// top is too, so that what stands in it can be named.
+fn parse(place: &str, text: &str) -> Result<Vec<RawSetting>, ConfigError> {
     let at = |offset: usize| {
         let line = text.as_bytes()[..offset.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1;
         format!("{}:{line}", one_line(place))
@@ -46,20 +75,84 @@ pub(super) fn parse(place: &str, text: &str) -> Result<Vec<RawSetting>, ConfigEr
         let place = error.span().map_or_else(|| one_line(place), |span| at(span.start));
         ConfigError::Syntax { place, message: error.message().to_owned() }
     })?;
+    let descend = |path: &str, table: &DeTable<'_>| is_section(path) || (!table.is_empty() && !path.contains('.'));
     let mut found = Vec::new();
-    for (section, value) in document.get_ref() {
+    flatten("", document.get_ref(), &descend, &mut found);
+    found.sort_by_key(|leaf| leaf.offset);
+    let setting = |leaf: Leaf<'_, '_>| RawSetting { key: leaf.path, value: plain(leaf.value), place: at(leaf.offset) };
+    Ok(found.into_iter().map(setting).collect())
+}
+
+/// Reads a built-in file, which says itself what is a section: every table but an empty one.
+pub(super) fn parse_default(text: &str) -> Result<Vec<(String, Result<toml::Value, &'static str>)>, toml::de::Error> {
+    let document = DeTable::parse(text)?;
+    let mut found = Vec::new();
+    flatten("", document.get_ref(), &|_, table| !table.is_empty(), &mut found);
+    found.sort_by_key(|leaf| leaf.offset);
+    Ok(found.into_iter().map(|leaf| (leaf.path, plain(leaf.value))).collect())
+}
+
+/// What stands at the end of a path of tables.
+struct Leaf<'a, 'i> {
+    path: String,
+    offset: usize,
+    value: &'a DeValue<'i>,
+}
+
+/// Collects what is in a table and in the tables in it that `descend` goes into. An agent is told although it is empty.
+fn flatten<'a, 'i>(
+    prefix: &str,
+    table: &'a DeTable<'i>,
+    descend: &dyn Fn(&str, &DeTable<'_>) -> bool,
+    found: &mut Vec<Leaf<'a, 'i>>,
+) {
+    for (key, value) in table {
+        let path = match prefix {
+            "" => quoted(key.get_ref()),
+            _ => format!("{prefix}.{}", quoted(key.get_ref())),
+        };
+        let leaf = Leaf { path, offset: key.span().start, value: value.get_ref() };
         match value.get_ref() {
-            DeValue::Table(table) if !table.is_empty() => {
-                for (key, value) in table {
-                    found.push((key.span().start, format!("{}.{}", section.get_ref(), key.get_ref()), value.get_ref()));
-                }
+            DeValue::Table(table) if table.is_empty() && matches!(agent_of(&leaf.path), Some((Ok(_), None))) => {
+                found.push(leaf);
             }
-            other => found.push((section.span().start, section.get_ref().to_string(), other)),
+            DeValue::Table(table) if descend(&leaf.path, table) => flatten(&leaf.path, table, descend, found),
+            _ => found.push(leaf),
         }
     }
-    found.sort_by_key(|(offset, ..)| *offset);
-    let setting = |(offset, key, value)| RawSetting { key, value: plain(value), place: at(offset) };
-    Ok(found.into_iter().map(setting).collect())
+}
+
+/// A key as it can be a part of a path: in quotes if it has dots or other signs.
+fn quoted(key: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    if !key.is_empty() && key.chars().all(bare) { key.to_owned() } else { serde_json::Value::from(key).to_string() }
+}
+
+/// The agent that a path is about, or the text in an agent's place, and the path below it.
+fn agent_of(path: &str) -> Option<(Result<AgentName, crate::agent::InvalidAgentName>, Option<&str>)> {
+    let rest = path.strip_prefix(AGENTS)?.strip_prefix('.')?;
+    let (name, below) = match rest.split_once('.') {
+        Some((name, below)) if !rest.starts_with('"') => (name, Some(below)),
+        _ => (rest, None),
+    };
+    Some((name.parse(), below))
+}
+
+fn is_section(path: &str) -> bool {
+    match agent_of(path) {
+        Some((Ok(_), None)) => true,
+        Some((Ok(_), Some(below))) => defaults::agent_keys().is_section(below),
+        Some((Err(_), _)) => false,
+        None => path == AGENTS || defaults::keys().is_section(path),
+    }
+}
+
+/// What is known of a key, an agent's or another.
+pub(super) fn find(path: &str) -> Option<&'static KnownKey> {
+    match agent_of(path) {
+        Some((_, below)) => defaults::agent_keys().find(below?),
+        None => defaults::keys().find(path),
+    }
 }
 
 /// The value, if it is of a type that keys have; else what it is.
@@ -70,6 +163,7 @@ fn plain(value: &DeValue<'_>) -> Result<toml::Value, &'static str> {
         DeValue::Integer(number) => {
             i64::from_str_radix(number.as_str(), number.radix()).map(Into::into).map_err(|_| "a number that large")
         }
+        DeValue::Float(number) => number.as_str().parse::<f64>().map(Into::into).map_err(|_| "a number that large"),
         DeValue::Array(values) => {
             let texts = values.iter().map(|value| match value.get_ref() {
                 DeValue::String(text) => Ok(toml::Value::from(text.to_string())),
@@ -77,31 +171,56 @@ fn plain(value: &DeValue<'_>) -> Result<toml::Value, &'static str> {
             });
             texts.collect::<Result<Vec<_>, _>>().map(Into::into)
         }
-        DeValue::Float(_) => Err("a number with a fraction"),
+        DeValue::Table(table) => {
+            let values = table.iter().map(|(key, value)| match value.get_ref() {
+                DeValue::Table(_) => Err(TABLE),
+                value => plain(value).map(|value| (key.get_ref().to_string(), value)).map_err(|_| TABLE),
+            });
+            values.collect::<Result<toml::Table, _>>().map(Into::into)
+        }
         DeValue::Datetime(_) => Err("a date or time"),
-        DeValue::Table(_) => Err(TABLE),
     }
 }
 
 /// Checks that the key exists and that its value is right, alone.
 pub(super) fn check(setting: RawSetting) -> Result<Setting, ConfigError> {
-    let RawSetting { key, value, place } = setting;
-    let Some(known) = defaults::find(&key) else {
-        return Err(unknown(place, key));
+    let RawSetting { key: path, value, place } = setting;
+    let (key, known) = match agent_of(&path) {
+        Some((Err(name), _)) => return Err(ConfigError::AgentName { place, name }),
+        Some((Ok(agent), None)) => match value {
+            Ok(value) if value.is_table() => return Ok(Setting { key: Key::Agent(agent), value, place }),
+            _ => return Err(unknown(place, path)),
+        },
+        Some((Ok(agent), Some(below))) => match defaults::agent_keys().find(below) {
+            Some(known) => (Key::OfAgent(agent, &known.key), known),
+            None => return Err(unknown(place, path)),
+        },
+        None => match defaults::keys().find(&path) {
+            Some(known) => (Key::Plain(&known.key), known),
+            None => return Err(unknown(place, path)),
+        },
     };
-    let expected = described(&known.default);
-    let found = match value {
-        Ok(value) if value.same_type(&known.default) => return check_value(known, value, place),
-        Ok(value) => described(&value),
-        Err(found) => found,
+    let value = match value {
+        Ok(value) => typed(known, value).map_err(|value| described(&value)),
+        Err(found) => Err(found),
     };
-    Err(ConfigError::WrongType { place, key, expected, found })
+    let value = value.map_err(|found| {
+        let expected = known.expected();
+        ConfigError::WrongType { place: place.clone(), key: path.clone(), expected, found }
+    })?;
+    match schema::fault(&key, &value) {
+        None => Ok(Setting { key, value, place }),
+        Some(message) => Err(ConfigError::WrongValue { place, key: path, message }),
+    }
 }
 
-fn check_value(known: &'static KnownKey, value: toml::Value, place: String) -> Result<Setting, ConfigError> {
-    match schema::fault(&known.key, &value) {
-        None => Ok(Setting { key: &known.key, value, place }),
-        Some(message) => Err(ConfigError::WrongValue { place, key: known.key.clone(), message }),
+/// The value, if it is of the type that the key has. A whole number is a number too.
+fn typed(known: &KnownKey, value: toml::Value) -> Result<toml::Value, toml::Value> {
+    match (&known.default, value) {
+        (toml::Value::Float(_), toml::Value::Integer(number)) => Ok((number as f64).into()),
+        (_, value @ toml::Value::Table(_)) if known.also_a_table() => Ok(value),
+        (default, value) if value.same_type(default) => Ok(value),
+        (_, value) => Err(value),
     }
 }
 
@@ -119,30 +238,14 @@ pub(super) fn described(value: &toml::Value) -> &'static str {
 }
 
 fn unknown(place: String, key: String) -> ConfigError {
-    if defaults::sections().any(|section| section == key) {
+    if is_section(&key) {
         return ConfigError::WrongType { place, key, expected: TABLE, found: "a value" };
     }
-    let suggestion = suggest(&key);
+    let suggestion = match agent_of(&key) {
+        Some((Ok(agent), Some(below))) => defaults::agent_keys().suggest(&format!("{AGENTS}.{agent}."), below),
+        _ => defaults::keys().suggest("", &key),
+    };
     ConfigError::UnknownKey { place, key, suggestion }
-}
-
-/// Looks in the key's own section first, then for the same name elsewhere.
-fn suggest(key: &str) -> Suggestion {
-    let names = || defaults::keys().iter().map(|known| known.key.as_str());
-    let last = |key: &'static str| key.split_once('.').map_or(key, |(_, name)| name);
-    let (section, name) = key.split_once('.').unwrap_or(("", key));
-    let in_section = Suggestion::new(name, names().filter(|key| defaults::section_of(key) == section).map(last));
-    if let Suggestion::Nearest(_) = in_section {
-        return in_section;
-    }
-    if let Suggestion::Nearest(nearest) = Suggestion::new(name, names().map(last)) {
-        let full = names().find(|key| last(key) == nearest).unwrap_or_default();
-        return Suggestion::Nearest(full.to_owned());
-    }
-    match in_section {
-        Suggestion::Known(known) if !known.is_empty() => Suggestion::Known(known),
-        _ => Suggestion::new(defaults::section_of(key), defaults::sections()),
-    }
 }
 
 #[cfg(test)]
@@ -157,8 +260,8 @@ mod tests {
     #[test]
     fn settings_come_in_the_order_of_their_lines() {
         let settings = read("c", "limits.max_workspaces = 3\n[workspace]\nremote = 'a'\nbase = 'b'\n[store]").unwrap();
-        let places: Vec<_> = settings.iter().map(|setting| (setting.key, setting.place.as_str())).collect();
-        assert_eq!(places, [("limits.max_workspaces", "c:1"), ("workspace.remote", "c:3"), ("workspace.base", "c:4")]);
+        let places: Vec<_> = settings.iter().map(|setting| format!("{} {}", setting.place, setting.key)).collect();
+        assert_eq!(places, ["c:1 limits.max_workspaces", "c:3 workspace.remote", "c:4 workspace.base"]);
     }
 
     #[test]
@@ -184,12 +287,12 @@ mod tests {
             (
                 "[zzz]\nqqq = 1",
                 "config.toml:2: unknown key `zzz.qqq`",
-                "there are `workspace`, `pool`, `limits`, `cleanup`, `store`",
+                "there are `workspace`, `pool`, `limits`, `cleanup`, `store`, `forge`, `agents`",
             ),
             (
                 "[limits]\nqqq = 1",
                 "config.toml:2: unknown key `limits.qqq`",
-                "there are `max_workspaces`, `min_free_disk`",
+                "there are `max_workspaces`, `max_workers`, `min_free_disk`",
             ),
             (
                 "[limits.max_workspace]\na = 1",
@@ -198,6 +301,120 @@ mod tests {
             ),
         ] {
             assert_eq!(failure(text), (message.to_owned(), hint.to_owned()));
+        }
+    }
+
+    #[test]
+    fn nested_sections_and_agents_are_read_key_by_key() {
+        let text = "[forge.github]\ntoken_env = 'T'\n[agents.coder]\nmodel = 'x'\nenv = { A = 'b' }\nhandoff_at = 1\n\
+            workspace.base = 'main'\n[agents.coder.hooks]\nbefore_run = ['make']\n[agents.empty]\n\
+            [agents.other.workspace]\n[agents.coder.working_directory]\nroot = 'sub'\n";
+        let settings = read("c", text).unwrap();
+        let found: Vec<_> = settings.iter().map(|setting| format!("{} {}", setting.place, setting.key)).collect();
+        assert_eq!(
+            found,
+            [
+                "c:2 forge.github.token_env",
+                "c:4 agents.coder.model",
+                "c:5 agents.coder.env",
+                "c:6 agents.coder.handoff_at",
+                "c:7 agents.coder.workspace.base",
+                "c:9 agents.coder.hooks.before_run",
+                "c:10 agents.empty",
+                "c:12 agents.coder.working_directory",
+            ]
+        );
+        assert_eq!(settings[3].value, 1.0.into());
+        assert!(read("c", "[agents]\n[forge]\n[forge.github]\n[agents.x.hooks]").unwrap().is_empty());
+    }
+
+    #[test]
+    fn wrong_agents_are_told_with_file_and_line() {
+        let known_agent_keys = "there are `runtime`, `command`, `model`";
+        for (text, message, hint) in [
+            ("[agents.coder]\nmodle = 'x'", "2: unknown key `agents.coder.modle`", "did you mean `model`?"),
+            (
+                "[agents.coder]\nbranch_patern = 'x'",
+                "2: unknown key `agents.coder.branch_patern`",
+                "did you mean `agents.coder.workspace.branch_pattern`?",
+            ),
+            (
+                "[agents.coder.workspace]\nbse = 'x'",
+                "2: unknown key `agents.coder.workspace.bse`",
+                "did you mean `base`?",
+            ),
+            ("[agents.coder.hook]\nafter_run = []", "1: unknown key `agents.coder.hook`", "did you mean `hooks`?"),
+            ("[agents.coder]\nqqq = 1", "2: unknown key `agents.coder.qqq`", known_agent_keys),
+            ("[agents.coder.container]\nimage = 'x'", "1: unknown key `agents.coder.container`", known_agent_keys),
+            ("[agents.coder.schedules.x]\ncron = ''", "1: unknown key `agents.coder.schedules`", known_agent_keys),
+            ("[agent.coder]\nmodel = 'x'", "1: unknown key `agent.coder`", "did you mean `agents`?"),
+            ("[forge.githb]\napi_url = ''", "1: unknown key `forge.githb`", "did you mean `github`?"),
+            ("[forge.github]\napi = ''", "2: unknown key `forge.github.api`", "there are `api_url`, `token_env`"),
+            ("agents = 3", "1: `agents` must be a table, not a value", "a section begins with `[agents]`"),
+            (
+                "agents.coder = 3",
+                "1: `agents.coder` must be a table, not a value",
+                "a section begins with `[agents.coder]`",
+            ),
+            (
+                "[agents.coder]\nhooks = []",
+                "2: `agents.coder.hooks` must be a table, not a value",
+                "a section begins with `[agents.coder.hooks]`",
+            ),
+            (
+                "[agents.coder]\nmodel = 3",
+                "2: `agents.coder.model` must be a text in quotes, not a whole number",
+                "by default it is `\"\"`",
+            ),
+            (
+                "[agents.coder]\nworking_directory = 3",
+                "2: `agents.coder.working_directory` must be a text in quotes or a table, not a whole number",
+                "by default it is `\".\"`",
+            ),
+            (
+                "[agents.coder]\nhandoff_at = 'x'",
+                "2: `agents.coder.handoff_at` must be a number, not a text in quotes",
+                "by default it is `0.9`",
+            ),
+            (
+                "[agents.coder]\nhandoff_at = 90",
+                "2: wrong value for `agents.coder.handoff_at`: `90` is not a share from `0` to `1` in thousandths, \
+                 such as `0.9`",
+                "by default it is `0.9`",
+            ),
+            (
+                "[agents.coder]\nenv = 'x'",
+                "2: `agents.coder.env` must be a table, not a text in quotes",
+                "by default it is `{}`",
+            ),
+            (
+                "[agents.coder.workspace]\nfetch = 'x'",
+                "2: wrong value for `agents.coder.workspace.fetch`: `x` is none of `auto`, `never`, `require`",
+                "by default it is what `workspace.fetch` says",
+            ),
+            (
+                "[agents.Coder]\nmodel = 'x'",
+                "1: `Coder` is not an agent's name: at most 40 lowercase letters, digits, `-` and `_`, \
+                 a letter or digit first",
+                "for example `[agents.coder]`",
+            ),
+        ] {
+            let (found, found_hint) = failure(text);
+            assert_eq!(found, format!("config.toml:{message}"));
+            assert!(found_hint.starts_with(hint), "{text}: {found_hint}");
+        }
+        for name in ["'a.b'", "'a b'", "''", "\"a\\nb\"", "'coder.workspace'"] {
+            let (message, _) = failure(&format!("[agents.{name}]\nmodel = 'x'"));
+            assert!(message.starts_with("config.toml:1: `") && message.contains("is not an agent's name"), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_quoted_key_is_no_path() {
+        for text in
+            ["'workspace.base' = 'x'", "[agents]\n'coder.model' = 'x'", "[agents.coder]\n'workspace.base' = 'x'"]
+        {
+            assert!(read("c", text).is_err(), "{text}");
         }
     }
 

@@ -1,11 +1,14 @@
 //! Settings from environment variables: `SPINNEY_<SECTION>__<KEY>`.
 
-use super::defaults::{self, KnownKey};
+use super::defaults;
 use super::document::{self, RawSetting, Setting};
 use super::error::ConfigError;
+use super::keys::KnownKey;
 use super::nearest::Suggestion;
 
 const PREFIX: &str = "SPINNEY_";
+/// Agents have names of their own, which a variable's name can't carry.
+const AGENTS: &str = "SPINNEY_AGENTS__";
 /// Stands alone beside `SPINNEY_STORE__URL`, because every tool around a database expects such a name.
 const DATABASE_URL: &str = "SPINNEY_DATABASE_URL";
 
@@ -35,10 +38,13 @@ pub(super) fn read<'a>(variables: impl Iterator<Item = (&'a str, &'a str)>) -> R
 /// The key that a variable sets; none if it is not about configuration.
 fn known(name: &str) -> Result<Option<&'static KnownKey>, ConfigError> {
     if name == DATABASE_URL {
-        return Ok(defaults::find("store.url"));
+        return Ok(defaults::keys().find("store.url"));
     }
     if !name.strip_prefix(PREFIX).is_some_and(|rest| rest.contains("__")) {
         return Ok(None);
+    }
+    if name.starts_with(AGENTS) {
+        return Err(ConfigError::AgentVariable { variable: name.to_owned() });
     }
     let found = defaults::keys().iter().find(|known| variable(&known.key) == name);
     found.map(Some).ok_or_else(|| {
@@ -46,7 +52,7 @@ fn known(name: &str) -> Result<Option<&'static KnownKey>, ConfigError> {
         let suggestion = match Suggestion::new(name, names.iter().map(String::as_str)) {
             nearest @ Suggestion::Nearest(_) => nearest,
             Suggestion::Known(_) => {
-                Suggestion::Known(defaults::sections().map(|name| variable(name) + "__…").collect())
+                Suggestion::Known(defaults::keys().children("").map(|name| variable(name) + "__…").collect())
             }
         };
         ConfigError::UnknownVariable { variable: name.to_owned(), suggestion }
@@ -88,14 +94,15 @@ mod tests {
 
     #[test]
     fn every_key_has_a_variable() {
-        for known in defaults::keys() {
+        for known in defaults::keys().iter() {
             let text = match &known.default {
                 toml::Value::String(text) => text.clone(),
                 other => other.to_string(),
             };
             let (_, setting) = read_one(&variable(&known.key), &text).unwrap().remove(0);
-            assert_eq!((setting.key, &setting.value), (known.key.as_str(), &known.default));
+            assert_eq!((setting.key.to_string(), &setting.value), (known.key.clone(), &known.default));
         }
+        assert_eq!(variable("forge.github.api_url"), "SPINNEY_FORGE__GITHUB__API_URL");
     }
 
     #[test]
@@ -126,6 +133,18 @@ mod tests {
         assert!(read_one("SPINNEY_limits__max_workspaces", "3").is_err());
         let hint = read_one("SPINNEY_X__Y", "3").unwrap_err().hint().unwrap();
         assert!(hint.starts_with("there are `SPINNEY_WORKSPACE__…`, `SPINNEY_POOL__…`, `SPINNEY_LIMITS__…`"), "{hint}");
+    }
+
+    #[test]
+    fn agents_have_no_variables_and_that_is_said() {
+        for name in ["SPINNEY_AGENTS__CODER__MODEL", "SPINNEY_AGENTS__X", "SPINNEY_AGENTS__"] {
+            let error = read_one(name, "x").unwrap_err();
+            assert_eq!(error.to_string(), format!("`{name}` sets nothing: agents have no variables"));
+            assert_eq!(
+                error.hint().unwrap(),
+                "an agent is set by `[agents.NAME]` in a file; see `spinney config show`"
+            );
+        }
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! What can be wrong with a configuration. Each message is one line that begins with the place to mend.
 
 use super::nearest::Suggestion;
+use crate::AgentName;
+use crate::agent::InvalidAgentName;
 
 /// An error in the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -13,6 +15,13 @@ pub enum ConfigError {
     UnknownKey { place: String, key: String, suggestion: Suggestion },
     #[error("unknown variable `{}`", crate::names::for_message(.variable))]
     UnknownVariable { variable: String, suggestion: Suggestion },
+    #[error("`{}` sets nothing: agents have no variables", crate::names::for_message(.variable))]
+    AgentVariable { variable: String },
+    #[error("{place}: {name}")]
+    AgentName { place: String, name: InvalidAgentName },
+    /// What only those can tell who run agents.
+    #[error("{place}: agent `{agent}`: {}", one_line(.message))]
+    Agent { place: String, agent: AgentName, key: String, message: String },
     #[error("{place}: `{key}` must be {expected}, not {found}")]
     WrongType { place: String, key: String, expected: &'static str, found: &'static str },
     #[error("{place}: wrong value for `{key}`: {}", one_line(.message))]
@@ -35,10 +44,16 @@ impl ConfigError {
                 Some(format!("set `{key}` in your own file, `$XDG_CONFIG_HOME/spinney/config.toml`"))
             }
             Self::Contradiction { second, .. } => Some(format!("unset `{second}`")),
-            Self::WrongValue { key, .. } if key == "workspace.path" => {
+            Self::WrongValue { key, .. } if key.ends_with("workspace.path") => {
                 Some("for example `{home}/trees/{account}/{owner}/{repo}/{id}`".to_owned())
             }
-            Self::WrongType { key, .. } | Self::WrongValue { key, .. } => Some(match super::defaults::find(key) {
+            Self::AgentVariable { .. } => {
+                Some("an agent is set by `[agents.NAME]` in a file; see `spinney config show`".to_owned())
+            }
+            Self::AgentName { .. } => Some("for example `[agents.coder]`".to_owned()),
+            Self::Agent { agent, key, .. } => Some(format!("change or remove `agents.{agent}.{key}`")),
+            Self::WrongType { key, .. } | Self::WrongValue { key, .. } => Some(match super::document::find(key) {
+                Some(known) if known.overrides => format!("by default it is what `{}` says", known.key),
                 Some(known) => format!("by default it is `{}`", known.default),
                 None => format!("a section begins with `[{key}]`"),
             }),

@@ -1,13 +1,21 @@
 //! Puts the layers on top of each other and remembers where each value came from.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use super::document::{self, RawSetting, Setting};
+use serde::de::DeserializeOwned;
+
+use super::agent::AgentConfig;
+use super::document::{self, Key, RawSetting, Setting};
 use super::error::ConfigError;
 use super::schema::Config;
 use super::source::Source;
 use super::{defaults, environment, repository};
+use crate::AgentName;
+
+/// Stands for a value that is not shown.
+const HIDDEN: &str = "***";
 
 /// Collects the layers. The order of the calls does not matter, except that of two files (or flags) the later wins.
 #[derive(Clone, Default)]
@@ -20,6 +28,8 @@ pub struct Layers {
 pub struct RepositoryPart {
     /// The shell lines that were left out because nobody trusted them yet.
     pub withheld_setup: Vec<String>,
+    /// The agents about which the file says something that was left out likewise.
+    pub withheld_agents: Vec<AgentName>,
 }
 
 /// The configuration that counts.
@@ -27,15 +37,19 @@ pub struct RepositoryPart {
 pub struct Resolved {
     pub config: Config,
     entries: Vec<Entry>,
+    /// Where each agent is first spoken of.
+    agents: BTreeMap<AgentName, String>,
 }
 
 /// One key as it is shown to a person: no password in it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// `section.key`.
+    /// `section.key`, or `agents.name.key`.
     pub key: String,
     pub value: toml::Value,
     pub source: Source,
+    /// The file and line, the variable or the flag that set it; none for a default.
+    pub place: Option<String>,
 }
 
 impl Layers {
@@ -52,15 +66,14 @@ impl Layers {
         Ok(())
     }
 
-    /// Adds the repository's file, read at `place`. Its shell lines count only if a person trusted them.
+    /// Adds the repository's file, read at `place`. Its shell lines and agents count only if a person trusted them.
     pub fn repository(&mut self, place: &str, text: &str, trusted: bool) -> Result<RepositoryPart, ConfigError> {
         let mut settings = repository::read(place, text)?;
         let mut part = RepositoryPart::default();
         if !trusted {
             part.withheld_setup = repository::setup_of(&settings);
-        }
-        if !part.withheld_setup.is_empty() {
-            settings.retain(|setting| setting.key != repository::SETUP);
+            part.withheld_agents = repository::agents_of(&settings);
+            settings.retain(|setting| !repository::needs_a_person(setting));
         }
         self.add(&Source::Repository(place.to_owned()), settings);
         Ok(part)
@@ -88,43 +101,90 @@ impl Layers {
 
     /// Gives what counts.
     pub fn resolve(&self) -> Result<Resolved, ConfigError> {
-        let mut table = defaults::table();
+        let mut table = toml::Table::new();
         let mut entries = Vec::new();
-        let mut place = "";
-        for known in defaults::keys() {
-            // Of equals the last is the greatest: the later call.
-            let winner = self
-                .settings
-                .iter()
-                .filter(|(_, setting)| setting.key == known.key)
-                .max_by_key(|(source, _)| source.rank());
-            let (value, source) = match winner {
-                Some((source, setting)) => {
-                    place = &setting.place;
-                    (setting.value.clone(), source.clone())
-                }
-                None => (known.default.clone(), Source::Default),
-            };
-            defaults::set(&mut table, &known.key, value.clone());
-            entries.push(Entry { key: known.key.clone(), value, source });
+        for known in defaults::keys().iter() {
+            let entry = self.winner(&Key::Plain(&known.key)).unwrap_or_else(|| Entry {
+                key: known.key.clone(),
+                value: known.default.clone(),
+                source: Source::Default,
+                place: None,
+            });
+            defaults::set(&mut table, &known.key, entry.value.clone());
+            entries.push(entry);
         }
-        let config: Config = table.try_into().map_err(|error: toml::de::Error| ConfigError::WrongValue {
-            place: place.to_owned(),
-            key: "configuration".to_owned(),
-            message: error.message().to_owned(),
-        })?;
+        let workspace = table["workspace"].clone();
+        let mut config: Config = typed(table, &entries)?;
         if let Some(url) = &config.store.url {
             let shown = entries.iter_mut().find(|entry| entry.key == "store.url");
             shown.expect("the store has a key").value = url.redacted().into();
         }
-        Ok(Resolved { config, entries })
+        let mut agents = BTreeMap::new();
+        for (_, setting) in &self.settings {
+            if let Some(agent) = setting.key.agent() {
+                agents.entry(agent.clone()).or_insert_with(|| setting.place.clone());
+            }
+        }
+        for name in agents.keys() {
+            let (agent, of_agent) = self.agent(name, workspace.clone())?;
+            config.agents.insert(name.clone(), agent);
+            entries.extend(of_agent);
+        }
+        Ok(Resolved { config, entries, agents })
     }
+
+    /// One agent: its own keys, upon its defaults, and what it overrides upon `[workspace]`.
+    fn agent(&self, name: &AgentName, workspace: toml::Value) -> Result<(AgentConfig, Vec<Entry>), ConfigError> {
+        let mut table = toml::Table::new();
+        table.insert("workspace".to_owned(), workspace);
+        let mut entries = Vec::new();
+        for known in defaults::agent_keys().iter() {
+            let key = Key::OfAgent(name.clone(), &known.key);
+            let entry = match self.winner(&key) {
+                Some(entry) => entry,
+                None if known.overrides => continue,
+                None => {
+                    let value = known.default.clone();
+                    Entry { key: key.to_string(), value, source: Source::Default, place: None }
+                }
+            };
+            defaults::set(&mut table, &known.key, entry.value.clone());
+            entries.push(entry);
+        }
+        let agent = typed(table, &entries)?;
+        let hide = |entry: &mut Entry| {
+            let values = entry.value.as_table_mut().into_iter().flat_map(toml::Table::iter_mut);
+            values.for_each(|(_, value)| *value = HIDDEN.into());
+        };
+        entries.iter_mut().filter(|entry| entry.key.ends_with(".env")).for_each(hide);
+        Ok((agent, entries))
+    }
+
+    /// The setting of a key that counts. Of equals the last is the greatest: the later call.
+    fn winner(&self, key: &Key) -> Option<Entry> {
+        let settings = self.settings.iter().filter(|(_, setting)| setting.key == *key);
+        settings.max_by_key(|(source, _)| source.rank()).map(|(source, setting)| Entry {
+            key: key.to_string(),
+            value: setting.value.clone(),
+            source: source.clone(),
+            place: Some(setting.place.clone()),
+        })
+    }
+}
+
+/// Each value was checked alone; what is wrong with all of them together is told of the last.
+fn typed<T: DeserializeOwned>(table: toml::Table, entries: &[Entry]) -> Result<T, ConfigError> {
+    table.try_into().map_err(|error: toml::de::Error| ConfigError::WrongValue {
+        place: entries.iter().rev().find_map(|entry| entry.place.clone()).unwrap_or_default(),
+        key: "configuration".to_owned(),
+        message: error.message().to_owned(),
+    })
 }
 
 /// Names the keys only: a value may be a secret.
 impl fmt::Debug for Layers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.settings.iter().map(|(source, setting)| (source, setting.key))).finish()
+        f.debug_list().entries(self.settings.iter().map(|(source, setting)| (source, &setting.key))).finish()
     }
 }
 
@@ -139,6 +199,22 @@ impl Resolved {
     #[must_use]
     pub fn source(&self, key: &str) -> Option<&Source> {
         self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.source)
+    }
+
+    /// The file and line, the variable or the flag that set an agent's key (`model`, `workspace.base`); none where it
+    /// is left to its default, or to `[workspace]`.
+    #[must_use]
+    pub fn agent_place(&self, agent: &AgentName, key: &str) -> Option<&str> {
+        let key = format!("{}.{agent}.{key}", defaults::AGENTS);
+        self.entries.iter().find(|entry| entry.key == key).and_then(|entry| entry.place.as_deref())
+    }
+
+    /// An error about an agent's key, at the place that set it; else where the agent is first spoken of.
+    #[must_use]
+    pub fn agent_error(&self, agent: &AgentName, key: &str, message: impl Into<String>) -> ConfigError {
+        let declared = || self.agents.get(agent).map(String::as_str);
+        let place = self.agent_place(agent, key).or_else(declared).unwrap_or_default().to_owned();
+        ConfigError::Agent { place, agent: agent.clone(), key: key.to_owned(), message: message.into() }
     }
 }
 
@@ -156,7 +232,7 @@ mod tests {
         let resolved = Layers::new().resolve().unwrap();
         assert_eq!(resolved.config, Config::default());
         assert!(resolved.entries().iter().all(|entry| entry.source == Source::Default));
-        assert_eq!(resolved.entries()[0].key, "workspace.populate");
+        assert_eq!(resolved.entries()[0].key, "workspace.strategy");
         assert_eq!(resolved.config.limits.max_workspaces, 25);
         assert_eq!(resolved.config.workspace.setup_timeout.0.as_secs(), 600);
     }

@@ -3,10 +3,17 @@
 //! Pure: whoever reads the files and the environment hands the texts to [`Layers`]. Every value is checked where it is
 //! set, so that an error names the file and line, or the variable, that is to be mended.
 
+mod agent;
+mod agent_values;
+mod api_url;
+mod branch_pattern;
+mod canonical;
 mod defaults;
 mod document;
 mod environment;
 mod error;
+mod forge;
+mod keys;
 mod layers;
 mod nearest;
 mod path_template;
@@ -14,15 +21,24 @@ mod repository;
 mod schema;
 mod source;
 mod store_url;
+mod template;
 mod values;
+mod working_directory;
 
-pub use defaults::{DEFAULTS, repository_template};
+pub use agent::{AgentConfig, AgentHooks, AgentWorkspace, InvalidKeep, Keep, OnPushFailure, Variables};
+pub use api_url::{ApiUrl, InvalidApiUrl};
+pub use branch_pattern::{BranchPattern, BranchPlaceholder, BranchValues, InvalidBranchPattern};
+pub use defaults::{AGENT_DEFAULTS, DEFAULTS, repository_template};
 pub use error::ConfigError;
+pub use forge::{ForgeConfig, ForgesConfig, InvalidVariableName, VariableName};
 pub use layers::{Entry, Layers, RepositoryPart, Resolved};
+pub use nearest::Suggestion;
 pub use path_template::{PathTemplate, Placeholder};
 pub use repository::{TrustRequest, needs_trust};
 pub use schema::{
-    CleanupConfig, Config, Fetch, Lfs, LimitsConfig, PoolConfig, PopulateChoice, StoreConfig, WorkspaceConfig,
+    CleanupConfig, Config, Fetch, Lfs, LimitsConfig, PoolConfig, PopulateChoice, StoreConfig, Strategy, WorkspaceConfig,
 };
 pub use source::Source;
 pub use store_url::StoreUrl;
+pub use template::{CommitPlaceholder, InvalidTemplate, Placeholders, PullRequestPlaceholder, Template};
+pub use working_directory::{InvalidWorkingDirectory, WorkingDirectory};

@@ -5,10 +5,10 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::template::{InvalidTemplate, Piece, Template, placeholders};
 use crate::names::for_message;
-use crate::workspace::words;
 
-words!(
+placeholders!(
     /// What a template can name.
     Placeholder {
         /// Spinney's home.
@@ -32,26 +32,15 @@ words!(
 /// A valid template: absolute once expanded, with `{id}` and known placeholders only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct PathTemplate {
-    text: String,
-    pieces: Vec<Piece>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Piece {
-    Text(String),
-    Placeholder(Placeholder),
-}
+pub struct PathTemplate(Template<Placeholder>);
 
 /// A text that is no template.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidPathTemplate {
     #[error("`{}` does not contain `{{id}}`", for_message(.0))]
     NoId(String),
-    #[error("`{}` has a brace that opens or closes nothing", for_message(.0))]
-    Brace(String),
-    #[error("`{{{}}}` is no placeholder", for_message(.0))]
-    Unknown(String),
+    #[error(transparent)]
+    Template(#[from] InvalidTemplate),
     #[error("`{}` is not absolute: start it with `/`, `{{home}}`, `{{root}}` or `{{parent}}`", for_message(.0))]
     Relative(String),
     #[error("`{}` has a `.` or `..` in it, or a control character", for_message(.0))]
@@ -61,57 +50,30 @@ pub enum InvalidPathTemplate {
 impl PathTemplate {
     #[must_use]
     pub fn as_str(&self) -> &str {
-        &self.text
+        self.0.as_str()
     }
 
     #[must_use]
     pub fn uses(&self, placeholder: Placeholder) -> bool {
-        self.pieces.contains(&Piece::Placeholder(placeholder))
+        self.0.uses(placeholder)
     }
 
     /// Puts values in the placeholders' places. What a value may contain is its giver's to decide: a branch's slashes
     /// make directories.
-    pub fn expand(&self, mut value: impl FnMut(Placeholder) -> String) -> String {
-        let pieces = self.pieces.iter().map(|piece| match piece {
-            Piece::Text(text) => text.clone(),
-            Piece::Placeholder(placeholder) => value(*placeholder),
-        });
-        pieces.collect()
+    pub fn expand(&self, value: impl FnMut(Placeholder) -> String) -> String {
+        self.0.expand(value)
     }
-}
-
-fn pieces(template: &str) -> Result<Vec<Piece>, InvalidPathTemplate> {
-    let brace = || InvalidPathTemplate::Brace(template.to_owned());
-    let mut pieces = Vec::new();
-    let mut rest = template;
-    while let Some(start) = rest.find(['{', '}']) {
-        let (text, tail) = rest.split_at(start);
-        if !text.is_empty() {
-            pieces.push(Piece::Text(text.to_owned()));
-        }
-        let (name, tail) = tail.strip_prefix('{').and_then(|tail| tail.split_once('}')).ok_or_else(brace)?;
-        if name.contains('{') {
-            return Err(brace());
-        }
-        let placeholder = name.parse().map_err(|_| InvalidPathTemplate::Unknown(name.to_owned()))?;
-        pieces.push(Piece::Placeholder(placeholder));
-        rest = tail;
-    }
-    if !rest.is_empty() {
-        pieces.push(Piece::Text(rest.to_owned()));
-    }
-    Ok(pieces)
 }
 
 impl FromStr for PathTemplate {
     type Err = InvalidPathTemplate;
 
     fn from_str(text: &str) -> Result<Self, InvalidPathTemplate> {
-        let template = Self { text: text.to_owned(), pieces: pieces(text)? };
+        let template = Self(text.parse()?);
         if !template.uses(Placeholder::Id) {
             return Err(InvalidPathTemplate::NoId(text.to_owned()));
         }
-        let absolute = match &template.pieces[0] {
+        let absolute = match &template.0.pieces()[0] {
             Piece::Text(text) => text.starts_with('/'),
             Piece::Placeholder(first) => {
                 matches!(first, Placeholder::Home | Placeholder::Root | Placeholder::Parent)
@@ -137,13 +99,13 @@ impl TryFrom<String> for PathTemplate {
 
 impl From<PathTemplate> for String {
     fn from(template: PathTemplate) -> Self {
-        template.text
+        template.0.into()
     }
 }
 
 impl fmt::Display for PathTemplate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        self.0.fmt(f)
     }
 }
 
@@ -176,7 +138,7 @@ mod tests {
         for (text, message) in [
             ("{home}/trees/{name}", "`{home}/trees/{name}` does not contain `{id}`"),
             ("", "`` does not contain `{id}`"),
-            ("{home}/{agent}/{id}", "`{agent}` is no placeholder"),
+            ("{home}/{nme}/{id}", "`{nme}` is no placeholder: did you mean `{name}`?"),
             ("{home}/{id", "`{home}/{id` has a brace that opens or closes nothing"),
             ("{home}/id}/{id}", "`{home}/id}/{id}` has a brace that opens or closes nothing"),
             ("{home}/{{id}}", "`{home}/{{id}}` has a brace that opens or closes nothing"),

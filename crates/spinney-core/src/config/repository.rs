@@ -3,58 +3,101 @@
 //! The file is hostile until shown otherwise: whoever can push to the repository writes it. It never decides where
 //! things are put on disk or what is deleted, and its shell lines count only after `spinney trust`.
 
-use super::document::{self, Setting};
+use super::canonical;
+use super::document::{self, Key, Setting};
 use super::error::ConfigError;
-use crate::names::content_hash;
+use super::working_directory::WorkingDirectory;
+use crate::AgentName;
+use crate::names::{content_hash, for_message};
 
-pub(super) const SETUP: &str = "workspace.setup";
+const SETUP: &str = "workspace.setup";
+const WORKING_DIRECTORY: &str = "working_directory";
 
 /// What a person must see before it counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustRequest {
-    /// The part in question, in one canonical form whatever the file's layout and comments.
+    /// The part in question, in one canonical form whatever the file's layout and comments: `setup`, then the agents.
     pub content: String,
     /// The hash that is remembered: other content must be shown again.
     pub hash: String,
-    /// The shell lines.
+    /// The shell lines of `workspace.setup`.
     pub setup: Vec<String>,
+    /// The agents that the file says anything about.
+    pub agents: Vec<AgentName>,
+    /// What it says about them: the agents' part of the content.
+    pub agents_content: String,
 }
 
 /// Says what of the repository's file needs a person's trust; none when nothing does.
 pub fn needs_trust(place: &str, text: &str) -> Result<Option<TrustRequest>, ConfigError> {
-    let setup = setup_of(&read(place, text)?);
-    if setup.is_empty() {
+    let settings = read(place, text)?;
+    let (setup, agents) = (setup_of(&settings), agents_of(&settings));
+    if setup.is_empty() && agents.is_empty() {
         return Ok(None);
     }
-    let content = canonical(&setup);
-    Ok(Some(TrustRequest { hash: content_hash(content.as_bytes()), content, setup }))
+    let agents_content = canonical::agents(&settings);
+    let content = canonical::setup(&setup) + &agents_content;
+    Ok(Some(TrustRequest { hash: content_hash(content.as_bytes()), content, setup, agents, agents_content }))
 }
 
 /// Reads the file, refusing what does not belong in it.
 pub(super) fn read(place: &str, text: &str) -> Result<Vec<Setting>, ConfigError> {
     let settings = document::read(place, text)?;
-    match settings.iter().find(|setting| !may_set(setting.key)) {
-        Some(setting) => {
-            Err(ConfigError::NotForRepositories { place: setting.place.clone(), key: setting.key.to_owned() })
-        }
+    match settings.iter().find_map(refusal) {
+        Some(refusal) => Err(refusal),
         None => Ok(settings),
     }
 }
 
-pub(super) fn may_set(key: &str) -> bool {
-    key == "limits.max_workspaces" || key == "pool.size" || (key.starts_with("workspace.") && key != "workspace.path")
+/// Why a setting does not belong in a repository's file, if it does not.
+fn refusal(setting: &Setting) -> Option<ConfigError> {
+    let (place, key) = (setting.place.clone(), setting.key.to_string());
+    match setting.key {
+        Key::Plain(plain) => (!may_set(plain)).then_some(ConfigError::NotForRepositories { place, key }),
+        Key::OfAgent(_, "workspace.path" | "workspace.strategy") => {
+            Some(ConfigError::NotForRepositories { place, key })
+        }
+        Key::OfAgent(_, WORKING_DIRECTORY) => {
+            let directory: WorkingDirectory = setting.value.clone().try_into().ok()?;
+            let root = for_message(&directory.root);
+            let message = format!("`{root}` may lie outside of the checkout, where a repository sends no agent");
+            directory.leads_out().then_some(ConfigError::WrongValue { place, key, message })
+        }
+        Key::Agent(_) | Key::OfAgent(..) => None,
+    }
 }
 
-/// The shell lines among some settings. An empty list runs nothing, so it needs nobody's trust.
+/// Whether a repository may set a key outside of agents.
+pub(super) fn may_set(key: &str) -> bool {
+    match key {
+        "limits.max_workspaces" | "pool.size" => true,
+        "workspace.path" | "workspace.strategy" => false,
+        _ => key.starts_with("workspace."),
+    }
+}
+
+/// Whether a setting counts only after a person's trust. A `setup` of no lines runs nothing.
+pub(super) fn needs_a_person(setting: &Setting) -> bool {
+    match setting.key {
+        Key::Plain(SETUP) => setting.value.as_array().is_some_and(|lines| !lines.is_empty()),
+        Key::Plain(_) => false,
+        Key::Agent(_) | Key::OfAgent(..) => true,
+    }
+}
+
+/// The shell lines among some settings.
 pub(super) fn setup_of(settings: &[Setting]) -> Vec<String> {
-    let lines = settings.iter().filter(|setting| setting.key == SETUP).filter_map(|setting| setting.value.as_array());
+    let lines = settings.iter().filter(|setting| setting.key == Key::Plain(SETUP));
+    let lines = lines.filter_map(|setting| setting.value.as_array());
     lines.flatten().filter_map(|line| line.as_str().map(str::to_owned)).collect()
 }
 
-/// Written here and not by a library, so that a newer library does not make everyone trust everything again.
-fn canonical(setup: &[String]) -> String {
-    let lines: String = setup.iter().map(|line| format!("  {},\n", serde_json::Value::from(line.as_str()))).collect();
-    format!("[workspace]\nsetup = [\n{lines}]\n")
+/// The agents that some settings are about, by name.
+pub(super) fn agents_of(settings: &[Setting]) -> Vec<AgentName> {
+    let mut agents: Vec<_> = settings.iter().filter_map(|setting| setting.key.agent().cloned()).collect();
+    agents.sort();
+    agents.dedup();
+    agents
 }
 
 #[cfg(test)]
@@ -65,11 +108,13 @@ mod tests {
     #[test]
     fn only_the_documented_keys_are_for_repositories() {
         let refused: Vec<_> =
-            defaults::keys().iter().filter(|known| !may_set(&known.key)).map(|known| known.key.as_str()).collect();
+            defaults::keys().iter().map(|known| known.key.as_str()).filter(|key| !may_set(key)).collect();
         assert_eq!(
             refused,
             [
+                "workspace.strategy",
                 "workspace.path",
+                "limits.max_workers",
                 "limits.min_free_disk",
                 "cleanup.stale_after",
                 "cleanup.max_age",
@@ -80,7 +125,15 @@ mod tests {
                 "cleanup.caches",
                 "cleanup.trash_for",
                 "cleanup.trash_quota",
+                "cleanup.session_retention",
+                "cleanup.job_retention",
                 "store.url",
+                "forge.github.api_url",
+                "forge.github.token_env",
+                "forge.gitlab.api_url",
+                "forge.gitlab.token_env",
+                "forge.forgejo.api_url",
+                "forge.forgejo.token_env",
             ]
         );
     }

@@ -1,13 +1,20 @@
 //! The configuration as typed values. Its keys are those of `defaults.toml`, no more and no less.
 
+use std::collections::BTreeMap;
+
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::agent::AgentConfig;
+use super::document::Key;
+use super::forge::ForgesConfig;
+use super::keys::Keys;
 use super::path_template::PathTemplate;
 use super::store_url::StoreUrl;
 use super::{defaults, values};
 use crate::quantity::{Bytes, Span};
 use crate::workspace::words;
-use crate::{BranchName, Platform};
+use crate::{AgentName, BranchName, Platform};
 
 /// Everything that can be configured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,12 +25,18 @@ pub struct Config {
     pub limits: LimitsConfig,
     pub cleanup: CleanupConfig,
     pub store: StoreConfig,
+    pub forge: ForgesConfig,
+    /// Not a part of the default file: each is read by itself, upon the defaults of `agent.toml`.
+    #[serde(skip)]
+    pub agents: BTreeMap<AgentName, AgentConfig>,
 }
 
 /// How a workspace is made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkspaceConfig {
+    #[serde(deserialize_with = "values::word")]
+    pub strategy: Strategy,
     #[serde(deserialize_with = "values::word")]
     pub populate: PopulateChoice,
     pub path: PathTemplate,
@@ -44,7 +57,7 @@ pub struct WorkspaceConfig {
     #[serde(deserialize_with = "values::artifacts")]
     pub artifacts: Vec<String>,
     /// Shell lines, with no character that would hide from a person what they do.
-    #[serde(deserialize_with = "values::setup_lines")]
+    #[serde(deserialize_with = "values::shell_lines")]
     pub setup: Vec<String>,
     /// Zero: no limit.
     pub setup_timeout: Span,
@@ -65,13 +78,16 @@ pub struct PoolConfig {
     pub size: u32,
 }
 
-/// When no further workspace is made.
+/// When no further workspace is made, and no further job started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LimitsConfig {
     /// Per repository, at least one.
     #[serde(deserialize_with = "values::at_least_one")]
     pub max_workspaces: u32,
+    /// Jobs at once on this node, at least one.
+    #[serde(deserialize_with = "values::at_least_one")]
+    pub max_workers: u32,
     pub min_free_disk: Bytes,
 }
 
@@ -94,6 +110,10 @@ pub struct CleanupConfig {
     pub trash_for: Span,
     /// Zero: no limit.
     pub trash_quota: Bytes,
+    /// Zero: for ever.
+    pub session_retention: Span,
+    /// Zero: for ever.
+    pub job_retention: Span,
 }
 
 /// Where the state is kept.
@@ -104,6 +124,15 @@ pub struct StoreConfig {
     #[serde(with = "values::optional")]
     pub url: Option<StoreUrl>,
 }
+
+words!(
+    /// Where the jobs of an agent work.
+    Strategy {
+        GitWorktree = "git_worktree",
+        /// In a person's directory as it is, one at a time.
+        Static = "static",
+    }
+);
 
 words!(
     /// Whether to fetch before a workspace is made.
@@ -136,34 +165,65 @@ words!(
 
 impl Default for Config {
     fn default() -> Self {
-        defaults::table().try_into().expect("the built-in defaults are valid")
+        defaults::table(defaults::keys()).try_into().expect("the built-in defaults are valid")
     }
 }
 
 /// Says what is wrong with one value, looking at it alone among the defaults.
-pub(super) fn fault(key: &str, value: &toml::Value) -> Option<String> {
-    let mut table = defaults::table();
+pub(super) fn fault(key: &Key, value: &toml::Value) -> Option<String> {
+    match key {
+        Key::Plain(key) => fault_in::<Config>(defaults::keys(), key, value),
+        Key::OfAgent(_, key) => fault_in::<AgentConfig>(defaults::agent_keys(), key, value),
+        Key::Agent(_) => None,
+    }
+}
+
+fn fault_in<T: DeserializeOwned>(keys: &Keys, key: &str, value: &toml::Value) -> Option<String> {
+    let mut table = defaults::table(keys);
     defaults::set(&mut table, key, value.clone());
-    table.try_into::<Config>().err().map(|error| error.message().to_owned())
+    table.try_into::<T>().err().map(|error| error.message().to_owned())
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
+    /// What is wrong with a value of a key outside of agents.
+    pub fn plain_fault(key: &'static str, value: &toml::Value) -> Option<String> {
+        fault(&Key::Plain(key), value)
+    }
+
+    /// What is wrong with a value of an agent's key.
+    pub fn agent_fault(key: &'static str, value: &toml::Value) -> Option<String> {
+        fault(&Key::OfAgent("coder".parse().unwrap(), key), value)
+    }
+
     #[test]
-    fn schema_and_default_file_have_the_same_keys_and_values() {
+    fn schema_and_default_files_have_the_same_keys_and_values() {
         let typed = toml::Table::try_from(Config::default()).unwrap();
-        assert_eq!(typed, defaults::table(), "a key of the schema or a value is missing from defaults.toml");
+        assert_eq!(typed, defaults::table(defaults::keys()), "a key or a value is missing from defaults.toml");
+        let agent = defaults::table(defaults::agent_keys());
+        let typed = toml::Table::try_from(agent.clone().try_into::<AgentConfig>().unwrap()).unwrap();
+        assert_eq!(typed, agent, "a key or a value is missing from agent.toml");
     }
 
     #[test]
     fn every_key_is_required_so_that_no_default_hides_in_the_schema() {
-        for known in defaults::keys() {
-            let (section, key) = known.key.split_once('.').unwrap();
-            let mut table = defaults::table();
-            table[section].as_table_mut().unwrap().remove(key);
+        fn without(table: &mut toml::Table, key: &str) {
+            match key.split_once('.') {
+                None => drop(table.remove(key)),
+                Some((section, key)) => without(table[section].as_table_mut().unwrap(), key),
+            }
+        }
+        for known in defaults::keys().iter() {
+            let mut table = defaults::table(defaults::keys());
+            without(&mut table, &known.key);
             assert!(table.try_into::<Config>().is_err(), "{} has a second default in the schema", known.key);
+        }
+        for known in defaults::agent_keys().iter() {
+            let mut table = defaults::table(defaults::agent_keys());
+            without(&mut table, &known.key);
+            assert!(table.try_into::<AgentConfig>().is_err(), "{} has a second default in the schema", known.key);
         }
     }
 }

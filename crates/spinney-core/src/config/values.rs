@@ -83,6 +83,12 @@ pub(super) fn at_least_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result
         .ok_or_else(|| D::Error::custom(format!("`{number}` is not a number from `1` to `{}`", u32::MAX)))
 }
 
+pub(super) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    let number = i64::deserialize(deserializer)?;
+    u32::try_from(number)
+        .map_err(|_| D::Error::custom(format!("`{number}` is not a number from `0` to `{}`", u32::MAX)))
+}
+
 /// More than any machine has use for; each is a whole tree on disk.
 const MAX_POOL: u32 = 1000;
 
@@ -102,8 +108,8 @@ pub(super) fn copy_patterns<'de, D: Deserializer<'de>>(deserializer: D) -> Resul
     texts(deserializer, copy_pattern_fault)
 }
 
-pub(super) fn setup_lines<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    texts(deserializer, setup_line_fault)
+pub(super) fn shell_lines<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    texts(deserializer, shell_line_fault)
 }
 
 pub(super) fn directory_names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
@@ -120,7 +126,7 @@ pub(super) fn port_names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<V
 }
 
 /// Reads a list of texts, each without the fault that `fault` looks for.
-fn texts<'de, D: Deserializer<'de>>(
+pub(super) fn texts<'de, D: Deserializer<'de>>(
     deserializer: D,
     fault: impl Fn(&str) -> Option<&'static str>,
 ) -> Result<Vec<String>, D::Error> {
@@ -172,7 +178,7 @@ fn artifact_fault(directory: &str) -> Option<&'static str> {
 }
 
 /// What a person trusts must be what they saw: no escape sequences, nothing that reorders the text on a screen.
-fn setup_line_fault(line: &str) -> Option<&'static str> {
+fn shell_line_fault(line: &str) -> Option<&'static str> {
     let hides = |c: char| {
         (c.is_control() && !matches!(c, '\n' | '\t'))
             || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
@@ -202,7 +208,7 @@ fn port_name_fault(name: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::schema::fault;
+    use super::super::schema::tests::plain_fault as fault;
 
     fn texts(values: &[&str]) -> toml::Value {
         values.iter().map(|value| toml::Value::from(*value)).collect::<Vec<_>>().into()
@@ -235,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn setup_lines_show_what_they_do() {
+    fn shell_lines_show_what_they_do() {
         for line in ["npm ci", "make\n\tall", "echo größe", ""] {
             assert_eq!(fault("workspace.setup", &texts(&[line])), None, "{line}");
         }

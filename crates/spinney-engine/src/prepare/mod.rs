@@ -66,7 +66,7 @@ impl Engine {
     ) -> Result<()> {
         let settings = &context.config().workspace;
         self.allocate_ports(&workspace.id, &settings.ports).await?;
-        if let Some(untrusted) = &context.untrusted {
+        if let Some(untrusted) = context.untrusted.as_ref().filter(|untrusted| !untrusted.setup.is_empty()) {
             observer(Notice::Warning(Warning::SetupWithheld { lines: untrusted.setup.len() }));
         }
         if !settings.setup.is_empty() {
