@@ -126,7 +126,11 @@ fn what_is_wrong_is_told_with_file_and_line() {
         ("[limits]\nmax_workspace = 3\n", 2, "unknown key `limits.max_workspace`", "`max_workspaces`"),
         ("[workspaces]\nbase = \"x\"\n", 2, "unknown key `workspaces.base`", "`workspace.base`"),
         ("base = \"x\"\n", 1, "unknown key `base`", "`workspace.base`"),
-        ("[agents.coder]\nruntime = \"claude\"\n", 1, "unknown key", "there are"),
+        ("[agents.coder]\nmodle = \"x\"\n", 2, "unknown key `agents.coder.modle`", "did you mean `model`?"),
+        ("[agents.coder.container]\nimage = \"x\"\n", 1, "unknown key `agents.coder.container`", "there are"),
+        ("[agents.Coder]\n", 1, "`Coder` is not an agent's name", "[agents.coder]"),
+        ("[agents.coder]\nhandoff_at = 90\n", 2, "wrong value for `agents.coder.handoff_at`", "0.9"),
+        ("[agents.coder.workspace]\nbranch_pattern = \"{agnt}\"\n", 2, "`{agnt}` is no placeholder", "{agent}"),
     ];
     for (text, line, message, hint) in table {
         story.sandbox().write_config(text);
@@ -162,6 +166,9 @@ fn unknown_and_wrong_variables_are_errors() {
         ("SPINNEY_WORKSPACE__SUBMODULES", "maybe", "SPINNEY_WORKSPACE__SUBMODULES: ", "true"),
         ("SPINNEY_WORKSPACE__PATH", "/tmp/same", "SPINNEY_WORKSPACE__PATH: ", "{id}"),
         ("SPINNEY_WORKSPACE__FETCH", "a\nb", "`a\\nb`", "auto"),
+        ("SPINNEY_AGENTS__CODER__MODEL", "x", "agents have no variables", "[agents.NAME]"),
+        ("SPINNEY_FORGE__GITHUB__API_URL", "http://example.org", "in the clear", "https://api.github.com"),
+        ("SPINNEY_FORGE__GITHUB__TOKEN", "x", "SPINNEY_FORGE__GITHUB__TOKEN", "`SPINNEY_FORGE__GITHUB__TOKEN_ENV`"),
     ];
     for (name, value, message, hint) in table {
         for arguments in [&["config", "validate"][..], &["ls"]] {
@@ -184,6 +191,11 @@ fn a_repository_decides_nothing_about_the_persons_disk_and_data() {
     let path = story.repository.path().join("spinney.toml");
     for (section, setting) in [
         ("workspace", "path = \"/tmp/{id}\""),
+        ("workspace", "strategy = \"static\""),
+        ("limits", "max_workers = 100"),
+        ("forge.github", "api_url = \"https://elsewhere\""),
+        ("agents.coder.workspace", "path = \"/tmp/{id}\""),
+        ("agents.coder.workspace", "strategy = \"static\""),
         ("store", "url = \"postgres://elsewhere/db\""),
         ("cleanup", "trash_for = \"1s\""),
         ("cleanup", "delete_merged_branches = true"),
@@ -198,8 +210,42 @@ fn a_repository_decides_nothing_about_the_persons_disk_and_data() {
             refusal.hints(&["your own file"]);
         }
     }
+    story.change(|_| fs::write(&path, "[agents.coder]\nworking_directory = \"../other\"\n").unwrap());
+    refused(&story.cli, 2, &["new", "--issue", "1"])
+        .says(&["`agents.coder.working_directory`", "outside of the checkout"]);
     story.change(|_| fs::remove_file(&path).unwrap());
     story.assert_nothing_made();
+}
+
+#[test]
+fn agents_are_shown_key_by_key_with_where_each_comes_from() {
+    let story = Story::new();
+    story.sandbox().write_config(
+        "[agents.coder]\nruntime = \"codex\"\nmodel = \"mine\"\nenv = { KEY = \"s3cret\" }\nworkspace.base = \"main\"\n",
+    );
+    let own = story.sandbox().config_file().display().to_string();
+    assert_eq!(entry(&story.cli, "agents.coder.model"), ("mine".into(), own.clone()));
+    assert_eq!(entry(&story.cli, "agents.coder.workspace.base"), ("main".into(), own.clone()));
+    assert_eq!(entry(&story.cli, "agents.coder.timeout"), ("1h".into(), "default".to_owned()));
+    assert_eq!(entry(&story.cli, "agents.coder.handoff_at").0, 0.9);
+    for arguments in [&["config", "show"][..], &["config", "show", "--json"], &["config", "validate", "-v"]] {
+        let ran = story.cli.run(arguments).ok();
+        assert!(!ran.told().contains("s3cret"), "{}", ran.told());
+    }
+    // What the repository's file says counts once it is trusted, key by key.
+    story.change(|repository| {
+        repository
+            .write("spinney.toml", "[agents.coder]\nmodel = \"theirs\"\n[agents.reader]\nmax_attempts = 1\n")
+            .head()
+    });
+    assert_eq!(entry(&story.cli, "agents.coder.model"), ("mine".into(), own.clone()));
+    assert!(!story.cli.run(&["config", "show"]).ok().stdout.contains("agents.reader"));
+    story.cli.run(&["trust", "--yes"]).ok();
+    let repository = story.repository.path().join("spinney.toml").display().to_string();
+    assert_eq!(entry(&story.cli, "agents.coder.model"), ("theirs".into(), repository.clone()));
+    assert_eq!(entry(&story.cli, "agents.coder.runtime"), ("codex".into(), own));
+    assert_eq!(entry(&story.cli, "agents.reader.max_attempts"), (1.into(), repository));
+    story.cli.run(&["config", "validate"]).ok();
 }
 
 #[test]
@@ -236,6 +282,7 @@ fn init_writes_a_file_that_changes_nothing() {
     assert_eq!(path, story.repository.path().join("spinney.toml").display().to_string());
     let text = fs::read_to_string(&path).unwrap();
     assert!(text.contains("setup") && !text.contains("trash_for"), "only what a repository may set: {text}");
+    assert!(text.contains("# [agents.coder]\n") && text.contains("# branch_pattern = "), "{text}");
     assert_eq!(story.cli.run(&["config", "show"]).ok().stdout, before);
     refused(&story.cli, 2, &["init"]).says(&["exists already"]).hints(&["spinney config show"]);
     assert_eq!(fs::read_to_string(&path).unwrap(), text);
@@ -257,4 +304,45 @@ fn trust_shows_what_would_run_and_asks_somebody() {
     // Other content is shown again.
     story.change(|repository| repository.write("spinney.toml", "[workspace]\nsetup = [\"touch other\"]\n").head());
     assert!(!story.make(&["--issue", "3"]).path().join("other").exists());
+}
+
+#[test]
+fn trust_shows_all_of_the_agents_and_agents_alone_are_no_matter_for_new() {
+    let story = Story::new();
+    let agents = "[agents.coder]\ncommand = [\"my-agent\"]\nsystem_prompt = \"a\u{202e}b\"\nenv = { KEY = \"value\" }\n\
+        hooks.before_run = [\"touch hooked\"]\n";
+    story.change(|repository| repository.write("spinney.toml", agents).head());
+    let made = story.make(&["--issue", "1"]);
+    assert!(!made.said().contains("trust"), "nothing was left out of a workspace: {}", made.said());
+    let ran = story.cli.run(&["trust"]).exits(2);
+    for shown in ["[agents.coder]", "\"my-agent\"", "\\U0000202e", "\"KEY\" = \"value\"", "\"touch hooked\""] {
+        assert!(ran.stderr.contains(shown), "{shown}: {}", ran.told());
+    }
+    assert!(!ran.stderr.contains("every new workspace") && !ran.stderr.contains('\u{202e}'), "{}", ran.told());
+    let trusted = story.cli.run(&["trust", "--yes", "--json"]).ok().json();
+    assert_eq!((&trusted["trusted"], &trusted["agents"]), (&true.into(), &serde_json::json!(["coder"])));
+    let again = story.cli.run(&["trust", "--json"]).ok().json();
+    assert_eq!(again["agents"], serde_json::json!(["coder"]));
+    // Other content is shown again, all of it.
+    story.change(|repository| repository.write("spinney.toml", &agents.replace("my-agent", "other-agent")).head());
+    let ran = story.cli.run(&["trust"]).exits(2);
+    assert!(ran.stderr.contains("other-agent") && ran.stderr.contains("touch hooked"), "{}", ran.told());
+}
+
+#[test]
+fn trust_is_in_set_up_and_agents_together() {
+    let story = Story::new();
+    let setup = "[workspace]\nsetup = [\"touch ready\"]\n";
+    story.change(|repository| repository.write("spinney.toml", setup).head());
+    story.cli.run(&["trust", "--yes"]).ok();
+    // With agents beside them, the lines are shown again: who trusts, trusts the whole.
+    story.change(|repository| repository.write("spinney.toml", &format!("{setup}[agents.coder]\n")).head());
+    let made = story.make(&["--issue", "1"]);
+    assert!(made.said().contains("1 setup line") && !made.path().join("ready").exists(), "{}", made.said());
+    let ran = story.cli.run(&["trust", "--yes"]).ok();
+    assert!(ran.stderr.contains("  touch ready") && ran.stderr.contains("  [agents.coder]"), "{}", ran.told());
+    assert!(story.make(&["--issue", "2"]).path().join("ready").exists());
+    // Without them the earlier trust still holds.
+    story.change(|repository| repository.write("spinney.toml", setup).head());
+    assert!(story.make(&["--issue", "3"]).path().join("ready").exists());
 }

@@ -86,3 +86,51 @@ fn hides(c: char) -> bool {
                 | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}'
         )
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::{document, needs_trust};
+    use super::*;
+
+    #[test]
+    fn what_would_hide_is_shown() {
+        for (text, shown) in [
+            ("größe 👍", "\"größe 👍\""),
+            ("a\"b\\c\n\td", "\"a\\\"b\\\\c\\n\\td\""),
+            ("a\u{1b}[2K\u{7f}\u{9b}", "\"a\\u001b[2K\\U0000007f\\U0000009b\""),
+            ("a\u{202e}b\u{200b}c\u{e0041}", "\"a\\U0000202eb\\U0000200bc\\U000e0041\""),
+        ] {
+            assert_eq!(quoted(text), shown);
+        }
+    }
+
+    #[test]
+    fn every_type_of_value_is_written() {
+        let text = "[agents.a]\ncommand = []\nhandoff_at = 1\nmax_attempts = 3\nrequires_isolation = false\n\
+            working_directory = { root = 'x', clone_depth = 1 }\n";
+        let written = "[agents.a]\ncommand = [\n]\nhandoff_at = 1.0\nmax_attempts = 3\nrequires_isolation = false\n\
+            working_directory = { \"clone_depth\" = 1, \"root\" = \"x\" }\n";
+        assert_eq!(agents(&document::read("x", text).unwrap()), written);
+    }
+
+    proptest! {
+        #[test]
+        fn the_canonical_text_says_the_same_as_the_file(prompt in "(?s).{0,60}", value in "(?s).{0,30}", line in "[ -~]{0,30}") {
+            let quoted = |text: &str| toml::Value::from(text).to_string();
+            let text = format!(
+                "[agents.a]\nsystem_prompt = {}\nenv = {{ X = {} }}\nhooks.on_error = [{}]\n",
+                quoted(&prompt.replace('\0', "")), quoted(&value.replace('\0', "")), quoted(&line),
+            );
+            let request = needs_trust("x", &text).unwrap().unwrap();
+            let again = needs_trust("y", &request.content).unwrap().unwrap();
+            prop_assert_eq!(&again, &request);
+            prop_assert!(!request.content.contains(|c: char| c != '\n' && hides(c)));
+            let values = |text: &str| document::read("x", text).unwrap().into_iter().map(|setting| {
+                (setting.key.to_string(), setting.value.to_string())
+            }).collect::<std::collections::BTreeMap<_, _>>();
+            prop_assert_eq!(values(&request.content), values(&text));
+        }
+    }
+}

@@ -10,12 +10,14 @@ use super::keys::KnownKey;
 use super::schema;
 use crate::AgentName;
 
+/// A value, or what it is when it is of no type that any key has.
+pub(super) type Plain = Result<toml::Value, &'static str>;
+
 /// One `section.key = value` as it was written.
 #[derive(Debug)]
 pub(super) struct RawSetting {
     pub key: String,
-    /// The value, or what it is when it is of no type that any key has.
-    pub value: Result<toml::Value, &'static str>,
+    pub value: Plain,
     /// The file and the line.
     pub place: String,
 }
@@ -56,7 +58,7 @@ impl fmt::Display for Key {
     }
 }
 
-/// What [`RawSetting::value`] says of a table.
+/// What [`Plain`] says of a table.
 const TABLE: &str = "a table";
 
 /// Reads a configuration file: every key known, every value right.
@@ -84,7 +86,7 @@ fn parse(place: &str, text: &str) -> Result<Vec<RawSetting>, ConfigError> {
 }
 
 /// Reads a built-in file, which says itself what is a section: every table but an empty one.
-pub(super) fn parse_default(text: &str) -> Result<Vec<(String, Result<toml::Value, &'static str>)>, toml::de::Error> {
+pub(super) fn parse_default(text: &str) -> Result<Vec<(String, Plain)>, toml::de::Error> {
     let document = DeTable::parse(text)?;
     let mut found = Vec::new();
     flatten("", document.get_ref(), &|_, table| !table.is_empty(), &mut found);
@@ -156,7 +158,7 @@ pub(super) fn find(path: &str) -> Option<&'static KnownKey> {
 }
 
 /// The value, if it is of a type that keys have; else what it is.
-fn plain(value: &DeValue<'_>) -> Result<toml::Value, &'static str> {
+fn plain(value: &DeValue<'_>) -> Plain {
     match value {
         DeValue::String(text) => Ok(text.to_string().into()),
         DeValue::Boolean(value) => Ok((*value).into()),

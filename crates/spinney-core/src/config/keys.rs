@@ -42,7 +42,7 @@ impl Keys {
     /// Reads a default file that is compiled in.
     pub fn read(text: &str, others: &'static [&'static str]) -> Self {
         let settings = document::parse_default(text).expect("the built-in defaults are valid TOML");
-        let known = |(key, value): (String, Result<toml::Value, _>)| KnownKey {
+        let known = |(key, value): (String, document::Plain)| KnownKey {
             key,
             default: value.expect("the built-in defaults have only plain types"),
             overrides: false,

@@ -278,6 +278,90 @@ mod tests {
         assert_eq!(layers.resolve().unwrap().config.workspace.setup, ["repository"]);
     }
 
+    const AGENTS: &str = "[workspace]\nbase = 'file'\nremote = 'file'\n[agents.coder]\nmodel = 'file'\nruntime = 'codex'\n\
+        env = { KEY = 's3cret' }\n[agents.coder.workspace]\nbase = 'mine'\ncreate_pr = true\n[agents.reader]\n";
+    const AGENTS_OF_REPOSITORY: &str = "[workspace]\nremote = 'repository'\n[agents.coder]\nmodel = 'repository'\n\
+        [agents.theirs]\ntimeout = '1m'\n";
+
+    fn agent(name: &str) -> AgentName {
+        name.parse().unwrap()
+    }
+
+    #[test]
+    fn agents_are_put_together_key_by_key_upon_their_defaults_and_the_workspace() {
+        let mut layers = Layers::new();
+        layers.repository("spinney.toml", AGENTS_OF_REPOSITORY, true).unwrap();
+        layers.file("config.toml".as_ref(), AGENTS).unwrap();
+        let resolved = layers.resolve().unwrap();
+        let names: Vec<_> = resolved.config.agents.keys().map(AgentName::as_str).collect();
+        assert_eq!(names, ["coder", "reader", "theirs"]);
+        let coder = &resolved.config.agents[&agent("coder")];
+        assert_eq!((coder.runtime.as_str(), coder.model.as_deref()), ("codex", Some("repository")));
+        assert_eq!(coder.env.iter().collect::<Vec<_>>(), [("KEY", "s3cret")]);
+        let branch = |name: &str| Some(name.parse().unwrap());
+        assert_eq!(coder.workspace.settings.base, branch("mine"));
+        assert_eq!(coder.workspace.settings.remote.as_deref(), Some("repository"));
+        assert!(coder.workspace.create_pr && coder.workspace.push_on_success);
+        let reader = &resolved.config.agents[&agent("reader")];
+        assert_eq!((reader.runtime.as_str(), &reader.workspace.settings), ("claude", &resolved.config.workspace));
+        assert_eq!(reader.workspace.branch_pattern.as_str(), "agent/{agent}/{workItem}");
+        assert_eq!(resolved.config.agents.get(&agent("nobody")), None);
+    }
+
+    #[test]
+    fn each_key_of_an_agent_tells_its_place() {
+        let mut layers = Layers::new();
+        layers.file("config.toml".as_ref(), AGENTS).unwrap();
+        layers.repository("spinney.toml", AGENTS_OF_REPOSITORY, true).unwrap();
+        let resolved = layers.resolve().unwrap();
+        let coder = agent("coder");
+        for (key, place) in [
+            ("model", Some("spinney.toml:4")),
+            ("runtime", Some("config.toml:6")),
+            ("workspace.base", Some("config.toml:9")),
+            ("workspace.remote", None),
+            ("workspace.keep", None),
+            ("nothing", None),
+        ] {
+            assert_eq!(resolved.agent_place(&coder, key), place, "{key}");
+        }
+        assert_eq!(resolved.source("agents.coder.model"), Some(&Source::Repository("spinney.toml".to_owned())));
+        assert_eq!(resolved.source("agents.reader.model"), Some(&Source::Default));
+        let error = resolved.agent_error(&coder, "model", "runtime `codex` has no\n`model`");
+        assert_eq!(error.to_string(), "spinney.toml:4: agent `coder`: runtime `codex` has no `model`");
+        assert_eq!(error.hint().unwrap(), "change or remove `agents.coder.model`");
+        let error = resolved.agent_error(&agent("reader"), "runtime", "it is not installed");
+        assert_eq!(error.to_string(), "config.toml:11: agent `reader`: it is not installed");
+    }
+
+    #[test]
+    fn agents_show_their_own_keys_and_what_they_override_but_no_values_of_variables() {
+        let mut layers = Layers::new();
+        layers.file("config.toml".as_ref(), AGENTS).unwrap();
+        let resolved = layers.resolve().unwrap();
+        let entries = resolved.entries();
+        let of =
+            |agent: &str| entries.iter().filter(|entry| entry.key.starts_with(&format!("agents.{agent}."))).count();
+        assert_eq!(of("coder"), of("reader") + 1, "only an overridden key of [workspace] is shown");
+        let env = entries.iter().find(|entry| entry.key == "agents.coder.env").unwrap();
+        assert_eq!(env.value["KEY"].as_str(), Some("***"));
+        assert_eq!(env.place.as_deref(), Some("config.toml:7"));
+        assert!(!format!("{layers:?} {resolved:?}").contains("s3cret"));
+    }
+
+    #[test]
+    fn untrusted_agents_do_not_count_and_are_named() {
+        let mut layers = Layers::new();
+        layers.file("config.toml".as_ref(), AGENTS).unwrap();
+        let part = layers.repository("spinney.toml", AGENTS_OF_REPOSITORY, false).unwrap();
+        assert_eq!(part.withheld_agents, [agent("coder"), agent("theirs")]);
+        assert!(part.withheld_setup.is_empty());
+        let config = layers.resolve().unwrap().config;
+        assert_eq!(config.agents[&agent("coder")].model.as_deref(), Some("file"));
+        assert_eq!(config.agents.get(&agent("theirs")), None);
+        assert_eq!(config.workspace.remote.as_deref(), Some("repository"));
+    }
+
     #[test]
     fn a_file_with_an_error_adds_nothing() {
         let mut layers = Layers::new();
@@ -301,12 +385,20 @@ mod tests {
 
     /// Texts that are nearly right, so that every stage is reached.
     fn hostile() -> impl Strategy<Value = String> {
-        let key = prop_oneof!["[a-z_.]{0,12}", Just("workspace.setup".to_owned()), Just("workspace.path".to_owned())];
+        let key = prop_oneof![
+            "[a-z_.]{0,12}",
+            Just("workspace.setup".to_owned()),
+            Just("workspace.path".to_owned()),
+            Just("agents.a.env".to_owned()),
+            Just("agents.a.working_directory".to_owned()),
+            "agents\\.[a-zA-Z\"]{1,3}\\.[a-z_.]{1,9}"
+        ];
         let value = prop_oneof!["(?s).{0,40}", "[0-9.eE+_-]{1,25}", "\\[?[\"'a-z, {}]{0,30}\\]?", "\"[^\"]{0,40}\""];
         let line = prop_oneof![
             (key, value).prop_map(|(key, value)| format!("{key} = {value}")),
             "\\[[a-z]{0,10}\\]",
             Just("[workspace]".to_owned()),
+            "\\[agents\\.[a-zA-Z\".]{0,8}\\]",
             "(?s).{0,60}",
         ];
         proptest::collection::vec(line, 0..8).prop_map(|lines| lines.join("\n"))

@@ -169,8 +169,59 @@ mod tests {
     }
 
     #[test]
+    fn trust_in_set_up_alone_is_remembered_by_the_hash_it_always_had() {
+        let request = needs_trust("x", "[workspace]\nsetup = ['npm ci', 'echo ⚠️']").unwrap().unwrap();
+        assert_eq!(request.content, "[workspace]\nsetup = [\n  \"npm ci\",\n  \"echo ⚠️\",\n]\n");
+        assert_eq!(request.hash, content_hash(request.content.as_bytes()));
+        assert_eq!((request.agents.as_slice(), request.agents_content.as_str()), (&[][..], ""));
+    }
+
+    #[test]
+    fn agents_need_trust_whatever_they_say() {
+        let agents = "[agents.coder]\n[agents.b]\nmodel = 'x'\nhooks.before_run = ['make']\nenv = { B = '2', A = '1' }";
+        let request = needs_trust("x", agents).unwrap().unwrap();
+        assert_eq!(request.agents, ["b".parse().unwrap(), "coder".parse().unwrap()]);
+        let content = "[agents.b]\nenv = { \"A\" = \"1\", \"B\" = \"2\" }\nhooks.before_run = [\n  \"make\",\n]\n\
+            model = \"x\"\n[agents.coder]\n";
+        assert_eq!((request.content.as_str(), request.agents_content.as_str()), (content, content));
+        assert!(request.setup.is_empty());
+        let both = needs_trust("x", &format!("workspace.setup = ['make']\n{agents}")).unwrap().unwrap();
+        assert_eq!(both.content, format!("[workspace]\nsetup = [\n  \"make\",\n]\n{content}"));
+        assert_eq!(both.agents_content, content);
+        assert_ne!(both.hash, request.hash);
+    }
+
+    #[test]
+    fn agents_of_a_repository_stay_in_their_places() {
+        for (text, message) in [
+            ("agents.a.workspace.path = '/x/{id}'", "`agents.a.workspace.path` can't be set by a repository"),
+            ("agents.a.workspace.strategy = 'static'", "`agents.a.workspace.strategy` can't be set by a repository"),
+            ("workspace.strategy = 'static'", "`workspace.strategy` can't be set by a repository"),
+            ("limits.max_workers = 100", "`limits.max_workers` can't be set by a repository"),
+            ("forge.github.api_url = 'https://x'", "`forge.github.api_url` can't be set by a repository"),
+            (
+                "agents.a.working_directory = '/etc'",
+                "wrong value for `agents.a.working_directory`: `/etc` may lie outside of the checkout, where a repository \
+                 sends no agent",
+            ),
+            (
+                "agents.a.working_directory = { root = 'a/../../b' }",
+                "wrong value for `agents.a.working_directory`: `a/../../b` may lie outside of the checkout, where a \
+                 repository sends no agent",
+            ),
+        ] {
+            assert_eq!(needs_trust("x", text).unwrap_err().to_string(), format!("x:1: {message}"));
+        }
+        for text in ["agents.a.working_directory = 'sub'", "agents.a.workspace.setup = ['x']", "agents.a.env = {}"] {
+            assert!(needs_trust("x", text).unwrap().is_some(), "{text}");
+        }
+    }
+
+    #[test]
     fn nothing_to_run_needs_no_trust() {
-        for text in ["", "[workspace]\nsetup = []", "[workspace]\ncopy = ['.env']", "limits.max_workspaces = 3"] {
+        for text in
+            ["", "[workspace]\nsetup = []", "[workspace]\ncopy = ['.env']", "limits.max_workspaces = 3", "[agents]"]
+        {
             assert_eq!(needs_trust("x", text).unwrap(), None, "{text}");
         }
     }
