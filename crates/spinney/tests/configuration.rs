@@ -324,7 +324,7 @@ fn trust_shows_all_of_the_agents_and_agents_alone_are_no_matter_for_new() {
     let again = story.cli.run(&["trust", "--json"]).ok().json();
     assert_eq!(again["agents"], serde_json::json!(["coder"]));
     // Other content is shown again, all of it.
-    story.change(|repository| repository.write("spinney.toml", &agents.replace("my-agent", "other-agent")).head());
+    story.change(|repository| repository.write("spinney.toml", agents.replace("my-agent", "other-agent")).head());
     let ran = story.cli.run(&["trust"]).exits(2);
     assert!(ran.stderr.contains("other-agent") && ran.stderr.contains("touch hooked"), "{}", ran.told());
 }
@@ -336,7 +336,7 @@ fn trust_is_in_set_up_and_agents_together() {
     story.change(|repository| repository.write("spinney.toml", setup).head());
     story.cli.run(&["trust", "--yes"]).ok();
     // With agents beside them, the lines are shown again: who trusts, trusts the whole.
-    story.change(|repository| repository.write("spinney.toml", &format!("{setup}[agents.coder]\n")).head());
+    story.change(|repository| repository.write("spinney.toml", format!("{setup}[agents.coder]\n")).head());
     let made = story.make(&["--issue", "1"]);
     assert!(made.said().contains("1 setup line") && !made.path().join("ready").exists(), "{}", made.said());
     let ran = story.cli.run(&["trust", "--yes"]).ok();
