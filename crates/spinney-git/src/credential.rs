@@ -3,31 +3,9 @@
 //! It is never an argument (any user can read those), never in a configuration file, and never in a message. It goes
 //! only to the origin of the URL it was given for, and only encrypted or to this machine itself.
 
-use std::fmt;
+use spinney_core::Secret;
 
 use crate::redact::embedded;
-
-/// A text that debug output hides.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    #[must_use]
-    pub fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
-    }
-
-    #[must_use]
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(***)")
-    }
-}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credential {

@@ -55,7 +55,7 @@ mod worktree_list;
 pub use add::{AddWorktree, Start};
 pub use clean::Proof;
 pub use command::{Command, Output};
-pub use credential::{Credential, Secret};
+pub use credential::Credential;
 pub use error::Error;
 pub use fetch::{Known, Wanted};
 pub use git::{Git, GitOptions, GitVersion};

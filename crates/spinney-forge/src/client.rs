@@ -1,0 +1,190 @@
+//! One request and its answer, over HTTP.
+//!
+//! The work is done on a thread of its own, so that a caller who goes away, or a runtime that ends, waits for nothing.
+
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::Duration;
+
+use rustls::crypto::ring;
+use spinney_core::{ForgeError, Secret};
+use tokio::sync::oneshot;
+use ureq::Agent;
+use ureq::http::{HeaderValue, Method, Request, StatusCode};
+use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
+
+use crate::answer::Reply;
+use crate::dialect::Call;
+use crate::patience::{Later, Waits};
+use crate::url::Url;
+
+/// More than any answer that is asked for.
+const MAX_ANSWER: u64 = 8 * 1024 * 1024;
+const MAX_REDIRECTS: u32 = 3;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Client(Arc<Inner>);
+
+struct Inner {
+    api_url: String,
+    api: Url,
+    proxy: Option<Secret>,
+    headers: Vec<(&'static str, HeaderValue)>,
+    agent: OnceLock<Agent>,
+}
+
+impl std::fmt::Debug for Inner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client").field("api_url", &self.api_url).finish_non_exhaustive()
+    }
+}
+
+/// What a request ended with when it did not end with an answer.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    Later(Later),
+    /// No use in trying again.
+    Unexpected(String),
+}
+
+impl Client {
+    pub fn new(api_url: &str, api: Url, proxy: Option<Secret>, headers: Vec<(&'static str, HeaderValue)>) -> Self {
+        let api_url = api_url.to_owned();
+        Self(Arc::new(Inner { api_url, api, proxy, headers, agent: OnceLock::new() }))
+    }
+
+    /// Asks until there is an answer that is no request to come back later. Not for what must not arrive twice.
+    pub async fn ask(&self, forge: &str, call: &Call, waits: &mut Waits<'_>) -> Result<Reply, ForgeError> {
+        loop {
+            match self.ask_once(call, waits.answer_timeout()).await {
+                Ok(reply) => return Ok(reply),
+                Err(Failure::Later(later)) => waits.wait(later).await?,
+                Err(Failure::Unexpected(detail)) => return Err(ForgeError::unexpected(forge, &detail)),
+            }
+        }
+    }
+
+    /// Asks once.
+    pub async fn ask_once(&self, call: &Call, timeout: Duration) -> Result<Reply, Failure> {
+        let (inner, call) = (Arc::clone(&self.0), call.clone());
+        let (sender, receiver) = oneshot::channel();
+        let asking = move || {
+            // Who asked may be gone by now.
+            let _ = sender.send(inner.exchange(&call, timeout));
+        };
+        let outage = |detail: String| Failure::Later(Later::Outage { detail, after: None });
+        let thread = thread::Builder::new().name("forge".to_owned()).spawn(asking);
+        thread.map_err(|error| outage(error.to_string()))?;
+        let reply = receiver.await.map_err(|_| Failure::Unexpected("the request broke off".to_owned()))??;
+        match reply.later() {
+            Some(later) => Err(Failure::Later(later)),
+            None => Ok(reply),
+        }
+    }
+}
+
+impl Inner {
+    /// Sends the request, and again to where it is redirected on the same host.
+    fn exchange(&self, call: &Call, timeout: Duration) -> Result<Reply, Failure> {
+        let mut url = format!("{}{}", self.api_url, call.target());
+        for _ in 0..=MAX_REDIRECTS {
+            let reply = self.send(call, &url, timeout).map_err(failure)?;
+            // The other redirects turn a POST into a GET.
+            let moved = matches!(reply.status, 307 | 308) || (matches!(reply.status, 301 | 302) && call.body.is_none());
+            let Some(location) = reply.header("location").filter(|_| moved) else { return Ok(reply) };
+            url = self.redirected(location)?;
+        }
+        Err(Failure::Unexpected("it redirects again and again".to_owned()))
+    }
+
+    /// Where a redirect leads; an error when that is elsewhere, where the token must not go.
+    fn redirected(&self, location: &str) -> Result<String, Failure> {
+        let origin = || self.api_url.split('/').take(3).collect::<Vec<_>>().join("/");
+        let url = if location.starts_with('/') && !location.starts_with("//") {
+            format!("{}{location}", origin())
+        } else {
+            location.to_owned()
+        };
+        match Url::parse(&url) {
+            Some(target) if target.same_origin(&self.api) => Ok(url),
+            Some(target) => Err(Failure::Unexpected(format!(
+                "it redirects to `{}://{}`; where that is the same forge, set its `api_url` so",
+                target.scheme,
+                target.place()
+            ))),
+            None => Err(Failure::Unexpected("it redirects to what is no address".to_owned())),
+        }
+    }
+
+    fn send(&self, call: &Call, url: &str, timeout: Duration) -> Result<Reply, ureq::Error> {
+        let method = if call.body.is_some() { Method::POST } else { Method::GET };
+        let mut request = Request::builder().method(method).uri(url);
+        for (name, value) in &self.headers {
+            request = request.header(*name, value);
+        }
+        let body = call.body.as_ref().map(|body| body.to_string().into_bytes());
+        if body.is_some() {
+            request = request.header("content-type", "application/json");
+        }
+        let agent = self.agent();
+        let mut response = match body {
+            Some(body) => agent.run(agent.configure_request(request.body(body)?).timeout_global(Some(timeout)).build()),
+            None => agent.run(agent.configure_request(request.body(())?).timeout_global(Some(timeout)).build()),
+        }?;
+        let headers = response.headers().iter().filter_map(|(name, value)| {
+            Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
+        });
+        let headers = headers.collect();
+        let body = match response.status() {
+            StatusCode::NO_CONTENT => Vec::new(),
+            _ => response.body_mut().with_config().limit(MAX_ANSWER).read_to_vec()?,
+        };
+        Ok(Reply { status: response.status().as_u16(), headers, body })
+    }
+
+    /// The connections; made with the first request, as reading the system's roots takes a moment.
+    fn agent(&self) -> &Agent {
+        self.agent.get_or_init(|| {
+            let mut config = Agent::config_builder()
+                .http_status_as_error(false)
+                .max_redirects(0)
+                .max_redirects_will_error(false)
+                .user_agent(concat!("spinney/", env!("CARGO_PKG_VERSION")))
+                .proxy(self.proxy.as_ref().and_then(|proxy| ureq::Proxy::new(proxy.expose()).ok()));
+            if self.api.scheme == "https" {
+                config = config.tls_config(tls());
+            }
+            config.build().into()
+        })
+    }
+}
+
+fn tls() -> TlsConfig {
+    let roots = rustls_native_certs::load_native_certs();
+    for error in roots.errors {
+        tracing::debug!(%error, "a root certificate of the system can't be read");
+    }
+    let roots: Vec<_> = roots.certs.iter().map(|root| Certificate::from_der(root).to_owned()).collect();
+    TlsConfig::builder()
+        .provider(TlsProvider::Rustls)
+        .unversioned_rustls_crypto_provider(Arc::new(ring::default_provider()))
+        .root_certs(RootCerts::Specific(Arc::new(roots)))
+        .build()
+}
+
+/// Whether a request that failed on its way is worth another try.
+fn failure(error: ureq::Error) -> Failure {
+    match error {
+        ureq::Error::BodyExceedsLimit(_) => Failure::Unexpected(format!("more than {MAX_ANSWER} bytes")),
+        ureq::Error::Http(_) | ureq::Error::BadUri(_) | ureq::Error::InvalidProxyUrl | ureq::Error::Protocol(_) => {
+            Failure::Unexpected(error.to_string())
+        }
+        ureq::Error::Io(ref cause) if cause.get_ref().is_some_and(|inner| inner.is::<ureq::Error>()) => {
+            match cause.get_ref().and_then(|inner| inner.downcast_ref()) {
+                Some(ureq::Error::BodyExceedsLimit(_)) => Failure::Unexpected(format!("more than {MAX_ANSWER} bytes")),
+                _ => Failure::Later(Later::Outage { detail: error.to_string(), after: None }),
+            }
+        }
+        error => Failure::Later(Later::Outage { detail: error.to_string(), after: None }),
+    }
+}

@@ -1,0 +1,149 @@
+//! Forgejo's REST API, which Gitea speaks too.
+//!
+//! Its list of pull requests knows no filter by branch, so it is read page by page. What it tells as the head's commit
+//! is the branch's tip of today, even when the pull request was merged long ago; what was merged is under
+//! `refs/pull/N/head`.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use spinney_core::forge::{Access, Issue, IssueState, NewPullRequest, PullRequest, PullRequestState};
+use spinney_core::{BranchName, CommitId, Secret};
+
+use crate::dialect::{Call, Dialect, Which, commit, read};
+use crate::url::encode;
+
+#[derive(Debug)]
+pub(crate) struct Forgejo {
+    path: String,
+}
+
+impl Forgejo {
+    pub fn new(owner: &str, name: &str) -> Self {
+        Self { path: format!("/repos/{}/{}", encode(owner), encode(name)) }
+    }
+}
+
+#[derive(Deserialize)]
+struct Pull {
+    number: u64,
+    html_url: String,
+    title: String,
+    state: String,
+    merged: bool,
+    merge_commit_sha: Option<String>,
+    head: End,
+    base: End,
+}
+
+#[derive(Deserialize)]
+struct End {
+    /// The branch's name. `ref` is another one once the branch is gone.
+    label: String,
+    sha: String,
+    /// `-1` when the fork is gone.
+    repo_id: i64,
+}
+
+#[derive(Deserialize)]
+struct Reference {
+    #[serde(rename = "ref")]
+    name: String,
+    object: Object,
+}
+
+#[derive(Deserialize)]
+struct Object {
+    sha: String,
+}
+
+#[derive(Deserialize)]
+struct RawIssue {
+    number: u64,
+    html_url: String,
+    title: String,
+    body: Option<String>,
+    state: String,
+    pull_request: Option<Value>,
+}
+
+impl Dialect for Forgejo {
+    fn authorization(&self, token: &Secret) -> String {
+        format!("token {}", token.expose())
+    }
+
+    fn headers(&self) -> &'static [(&'static str, &'static str)] {
+        &[("accept", "application/json")]
+    }
+
+    fn repository(&self) -> Call {
+        Call::get(self.path.clone())
+    }
+
+    fn read_access(&self, repository: &Value) -> Access {
+        if repository["permissions"]["push"] == true { Access::Write } else { Access::Read }
+    }
+
+    fn pull_requests(&self, _head: &BranchName, which: Which) -> Call {
+        let state = if which == Which::Open { "open" } else { "closed" };
+        Call::get(format!("{}/pulls", self.path)).query("state", state).query("limit", 50)
+    }
+
+    fn pull_request(&self, number: u64) -> Call {
+        Call::get(format!("{}/pulls/{number}", self.path))
+    }
+
+    fn read_pull_request(&self, value: Value) -> Result<PullRequest, serde_json::Error> {
+        let pull: Pull = read(value)?;
+        let state = match pull.state.as_str() {
+            _ if pull.merged => PullRequestState::Merged,
+            "open" => PullRequestState::Open,
+            _ => PullRequestState::Closed,
+        };
+        Ok(PullRequest {
+            number: pull.number,
+            url: pull.html_url,
+            title: pull.title,
+            state,
+            from_fork: pull.head.repo_id != pull.base.repo_id,
+            head_branch: pull.head.label.parse().ok(),
+            head_commit: commit(Some(pull.head.sha)),
+            base_branch: pull.base.label.parse().ok(),
+            merge_commit: commit(pull.merge_commit_sha).filter(|_| pull.merged),
+        })
+    }
+
+    fn merged_head(&self, number: u64) -> Option<Call> {
+        Some(Call::get(format!("{}/git/refs/pull/{number}/head", self.path)))
+    }
+
+    fn read_merged_head(&self, number: u64, value: Value) -> Option<CommitId> {
+        // It lists every ref that begins so; an old Gitea gives a single one outside a list.
+        let references: Vec<Reference> = read(if value.is_array() { value } else { json!([value]) }).ok()?;
+        let name = format!("refs/pull/{number}/head");
+        let reference = references.into_iter().find(|reference| reference.name == name)?;
+        commit(Some(reference.object.sha))
+    }
+
+    fn new_pull_request(&self, new: &NewPullRequest) -> Call {
+        let body = json!({ "title": new.title, "head": new.head, "base": new.base, "body": new.body });
+        Call::post(format!("{}/pulls", self.path), body)
+    }
+
+    fn issue(&self, number: u64) -> Call {
+        Call::get(format!("{}/issues/{number}", self.path))
+    }
+
+    fn read_issue(&self, value: Value) -> Result<Option<Issue>, serde_json::Error> {
+        let issue: RawIssue = read(value)?;
+        if issue.pull_request.is_some() {
+            return Ok(None);
+        }
+        Ok(Some(Issue {
+            number: issue.number,
+            url: issue.html_url,
+            title: issue.title,
+            body: issue.body.unwrap_or_default(),
+            state: if issue.state == "open" { IssueState::Open } else { IssueState::Closed },
+        }))
+    }
+}

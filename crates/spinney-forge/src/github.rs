@@ -1,0 +1,136 @@
+//! GitHub's REST API, on github.com and on Enterprise.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use spinney_core::forge::{Access, Issue, IssueState, NewPullRequest, PullRequest, PullRequestState};
+use spinney_core::{BranchName, Secret};
+
+use crate::dialect::{Call, Dialect, Which, commit, read};
+use crate::url::encode;
+
+#[derive(Debug)]
+pub(crate) struct Github {
+    owner: String,
+    path: String,
+}
+
+impl Github {
+    pub fn new(owner: &str, name: &str) -> Self {
+        Self { owner: owner.to_owned(), path: format!("/repos/{}/{}", encode(owner), encode(name)) }
+    }
+}
+
+#[derive(Deserialize)]
+struct Pull {
+    number: u64,
+    html_url: String,
+    title: String,
+    state: String,
+    merged_at: Option<String>,
+    merge_commit_sha: Option<String>,
+    head: End,
+    base: End,
+}
+
+#[derive(Deserialize)]
+struct End {
+    #[serde(rename = "ref")]
+    branch: String,
+    sha: String,
+    /// None when the fork is gone.
+    repo: Option<Repository>,
+}
+
+#[derive(Deserialize)]
+struct Repository {
+    id: u64,
+}
+
+#[derive(Deserialize)]
+struct RawIssue {
+    number: u64,
+    html_url: String,
+    title: String,
+    body: Option<String>,
+    state: String,
+    pull_request: Option<Value>,
+}
+
+impl Dialect for Github {
+    fn authorization(&self, token: &Secret) -> String {
+        format!("Bearer {}", token.expose())
+    }
+
+    fn headers(&self) -> &'static [(&'static str, &'static str)] {
+        &[("accept", "application/vnd.github+json"), ("x-github-api-version", "2022-11-28")]
+    }
+
+    fn repository(&self) -> Call {
+        Call::get(self.path.clone())
+    }
+
+    fn read_access(&self, repository: &Value) -> Access {
+        // Without a token there are no permissions in the answer.
+        if repository["permissions"]["push"] == true { Access::Write } else { Access::Read }
+    }
+
+    fn pull_requests(&self, head: &BranchName, which: Which) -> Call {
+        let state = if which == Which::Open { "open" } else { "closed" };
+        Call::get(format!("{}/pulls", self.path))
+            .query("state", state)
+            .query("head", format!("{}:{head}", self.owner))
+            .query("sort", "created")
+            .query("direction", "desc")
+            .query("per_page", 100)
+    }
+
+    fn pull_request(&self, number: u64) -> Call {
+        Call::get(format!("{}/pulls/{number}", self.path))
+    }
+
+    fn read_pull_request(&self, value: Value) -> Result<PullRequest, serde_json::Error> {
+        let pull: Pull = read(value)?;
+        let merged = pull.merged_at.is_some();
+        let state = match pull.state.as_str() {
+            _ if merged => PullRequestState::Merged,
+            "open" => PullRequestState::Open,
+            _ => PullRequestState::Closed,
+        };
+        let id = |end: &End| end.repo.as_ref().map(|repository| repository.id);
+        Ok(PullRequest {
+            number: pull.number,
+            url: pull.html_url,
+            title: pull.title,
+            state,
+            from_fork: id(&pull.head).is_none() || id(&pull.head) != id(&pull.base),
+            head_branch: pull.head.branch.parse().ok(),
+            head_commit: commit(Some(pull.head.sha)),
+            base_branch: pull.base.branch.parse().ok(),
+            // Before the merge it is a commit made to try it.
+            merge_commit: commit(pull.merge_commit_sha).filter(|_| merged),
+        })
+    }
+
+    fn new_pull_request(&self, new: &NewPullRequest) -> Call {
+        let body = json!({ "title": new.title, "head": new.head, "base": new.base, "body": new.body });
+        Call::post(format!("{}/pulls", self.path), body)
+    }
+
+    fn issue(&self, number: u64) -> Call {
+        Call::get(format!("{}/issues/{number}", self.path))
+    }
+
+    fn read_issue(&self, value: Value) -> Result<Option<Issue>, serde_json::Error> {
+        let issue: RawIssue = read(value)?;
+        if issue.pull_request.is_some() {
+            return Ok(None);
+        }
+        Ok(Some(Issue {
+            number: issue.number,
+            url: issue.html_url,
+            title: issue.title,
+            body: issue.body.unwrap_or_default(),
+            state: if issue.state == "open" { IssueState::Open } else { IssueState::Closed },
+        }))
+    }
+}

@@ -1,0 +1,26 @@
+//! GitHub, GitLab and Forgejo/Gitea over their REST APIs: pull requests and issues of one repository.
+//!
+//! [`locate`] tells from a remote's URL which configured forge holds the repository; [`open`] gives it as a
+//! [`spinney_core::Forge`]. What differs between forges is one file each, a [`dialect::Dialect`] without any I/O; asking,
+//! waiting and looking before a second try are the same for all (`rest.rs`).
+//!
+//! A token is a [`spinney_core::Secret`]. It travels in one header, encrypted or to this machine itself, and to no
+//! other host than that of the configured API.
+
+mod answer;
+mod client;
+mod dialect;
+mod forgejo;
+mod github;
+mod gitlab;
+mod locate;
+mod options;
+mod patience;
+mod rest;
+pub mod token;
+mod url;
+
+pub use locate::{Located, locate};
+pub use options::{ForgeOptions, KindOptions};
+pub use patience::Patience;
+pub use rest::{OpenError, open};
