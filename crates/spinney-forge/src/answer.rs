@@ -40,7 +40,9 @@ impl Reply {
     pub fn later(&self) -> Option<Later> {
         match self.status {
             403 | 429 => self.rate_limit().map(Later::RateLimited),
-            408 | 500..600 => Some(Later::Outage { detail: format!("status {}", self.status), after: self.retry_after() }),
+            408 | 500..600 => {
+                Some(Later::Outage { detail: format!("status {}", self.status), after: self.retry_after() })
+            }
             _ => None,
         }
     }
@@ -154,7 +156,10 @@ mod tests {
             (r#"{"message":"Validation Failed","errors":["a","b"]}"#, "Validation Failed; a; b"),
             (r#"{"message":{"base":["is missing","is odd"]}}"#, "base is missing, is odd"),
             (r#"{"message":["Another open merge request"]}"#, "Another open merge request"),
-            (r#"{"error":"invalid_token","error_description":"Token was revoked."}"#, "invalid_token; Token was revoked."),
+            (
+                r#"{"error":"invalid_token","error_description":"Token was revoked."}"#,
+                "invalid_token; Token was revoked.",
+            ),
             ("<html>", ""),
         ] {
             assert_eq!(reply(422, &[], body).said(None), said);

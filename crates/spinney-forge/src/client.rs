@@ -2,16 +2,17 @@
 //!
 //! The work is done on a thread of its own, so that a caller who goes away, or a runtime that ends, waits for nothing.
 
+use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
 use rustls::crypto::ring;
-use spinney_core::{ForgeError, Secret};
+use spinney_core::ForgeError;
 use tokio::sync::oneshot;
-use ureq::Agent;
 use ureq::http::{HeaderValue, Method, Request, StatusCode};
 use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
+use ureq::{Agent, Proxy};
 
 use crate::answer::Reply;
 use crate::dialect::Call;
@@ -28,13 +29,13 @@ pub(crate) struct Client(Arc<Inner>);
 struct Inner {
     api_url: String,
     api: Url,
-    proxy: Option<Secret>,
+    proxy: Option<Proxy>,
     headers: Vec<(&'static str, HeaderValue)>,
     agent: OnceLock<Agent>,
 }
 
-impl std::fmt::Debug for Inner {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client").field("api_url", &self.api_url).finish_non_exhaustive()
     }
 }
@@ -48,7 +49,7 @@ pub(crate) enum Failure {
 }
 
 impl Client {
-    pub fn new(api_url: &str, api: Url, proxy: Option<Secret>, headers: Vec<(&'static str, HeaderValue)>) -> Self {
+    pub fn new(api_url: &str, api: Url, proxy: Option<Proxy>, headers: Vec<(&'static str, HeaderValue)>) -> Self {
         let api_url = api_url.to_owned();
         Self(Arc::new(Inner { api_url, api, proxy, headers, agent: OnceLock::new() }))
     }
@@ -131,9 +132,10 @@ impl Inner {
             Some(body) => agent.run(agent.configure_request(request.body(body)?).timeout_global(Some(timeout)).build()),
             None => agent.run(agent.configure_request(request.body(())?).timeout_global(Some(timeout)).build()),
         }?;
-        let headers = response.headers().iter().filter_map(|(name, value)| {
-            Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
-        });
+        let headers = response
+            .headers()
+            .iter()
+            .filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())));
         let headers = headers.collect();
         let body = match response.status() {
             StatusCode::NO_CONTENT => Vec::new(),
@@ -150,7 +152,7 @@ impl Inner {
                 .max_redirects(0)
                 .max_redirects_will_error(false)
                 .user_agent(concat!("spinney/", env!("CARGO_PKG_VERSION")))
-                .proxy(self.proxy.as_ref().and_then(|proxy| ureq::Proxy::new(proxy.expose()).ok()));
+                .proxy(self.proxy.clone());
             if self.api.scheme == "https" {
                 config = config.tls_config(tls());
             }
@@ -176,7 +178,7 @@ fn tls() -> TlsConfig {
 fn failure(error: ureq::Error) -> Failure {
     match error {
         ureq::Error::BodyExceedsLimit(_) => Failure::Unexpected(format!("more than {MAX_ANSWER} bytes")),
-        ureq::Error::Http(_) | ureq::Error::BadUri(_) | ureq::Error::InvalidProxyUrl | ureq::Error::Protocol(_) => {
+        ureq::Error::Http(_) | ureq::Error::BadUri(_) | ureq::Error::Protocol(_) => {
             Failure::Unexpected(error.to_string())
         }
         ureq::Error::Io(ref cause) if cause.get_ref().is_some_and(|inner| inner.is::<ureq::Error>()) => {

@@ -112,9 +112,15 @@ mod tests {
         let gitlab = "gitlab https://example.com:8443/gitlab/api/v4 a/b app";
         assert_eq!(found("https://example.com:8443/gitlab/a/b/app.git", &options).unwrap(), gitlab);
         assert_eq!(found("ssh://git@example.com:2222/a/b/app.git", &options).unwrap(), gitlab);
-        assert_eq!(found("http://127.0.0.1:80/acme/app", &options).unwrap(), "forgejo http://127.0.0.1:3000/api/v1 acme app");
+        assert_eq!(
+            found("http://127.0.0.1:80/acme/app", &options).unwrap(),
+            "forgejo http://127.0.0.1:3000/api/v1 acme app"
+        );
         let residency = ForgeOptions { github: at("https://api.acme.ghe.com"), ..ForgeOptions::default() };
-        assert_eq!(found("https://acme.ghe.com/acme/app", &residency).unwrap(), "github https://api.acme.ghe.com acme app");
+        assert_eq!(
+            found("https://acme.ghe.com/acme/app", &residency).unwrap(),
+            "github https://api.acme.ghe.com acme app"
+        );
         // The token of an Enterprise is none of the public forge's business.
         assert_eq!(found("git@github.com:acme/app.git", &options), None);
     }

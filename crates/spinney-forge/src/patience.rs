@@ -109,7 +109,8 @@ mod tests {
     async fn a_wait_longer_than_the_patience_is_refused_at_once_and_says_until_when() {
         let patience = Patience { total: Duration::from_secs(60), ..Patience::default() };
         let start = Instant::now();
-        let error = Waits::new("GitHub", patience).wait(Later::RateLimited(Duration::from_secs(600))).await.unwrap_err();
+        let error =
+            Waits::new("GitHub", patience).wait(Later::RateLimited(Duration::from_secs(600))).await.unwrap_err();
         assert!(start.elapsed() < Duration::from_secs(30));
         let ForgeError::RateLimited { until, .. } = error else { panic!("{error}") };
         let ahead = until.as_millisecond() - Timestamp::now().as_millisecond();

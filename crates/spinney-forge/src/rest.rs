@@ -1,10 +1,9 @@
 //! A forge over its REST API: the same questions in every dialect.
 
 use serde_json::Value;
-use spinney_core::forge::{
-    Access, Answer, Forge, Issue, NewPullRequest, PullRequest, PullRequestState,
-};
+use spinney_core::forge::{Access, Answer, Forge, Issue, NewPullRequest, PullRequest, PullRequestState};
 use spinney_core::{BranchName, ForgeError, ForgeKind, Secret};
+use ureq::Proxy;
 use ureq::http::HeaderValue;
 
 use crate::answer::Reply;
@@ -31,6 +30,8 @@ pub enum OpenError {
     Unencrypted(String),
     #[error("the token for {0} has characters that no token has")]
     BadToken(String),
+    #[error("the proxy's address is not one")]
+    BadProxy,
 }
 
 /// Gives the forge that holds a repository. Nothing is asked yet.
@@ -56,7 +57,8 @@ pub fn open(located: &Located, options: &ForgeOptions) -> Result<Box<dyn Forge>,
         value.set_sensitive(true);
         headers.push(("authorization", value));
     }
-    let client = Client::new(api_url, api, options.proxy.clone(), headers);
+    let proxy = options.proxy.as_ref().map(|proxy| Proxy::new(proxy.expose())).transpose();
+    let client = Client::new(api_url, api, proxy.map_err(|_| OpenError::BadProxy)?, headers);
     let repository = format!("{owner}/{name}");
     Ok(Box::new(RestForge { forge, repository, token, dialect, client, patience: options.patience }))
 }
@@ -176,7 +178,9 @@ impl RestForge {
             }
         }
         match which {
-            Which::Open => Err(ForgeError::unexpected(&self.forge, "more open pull requests than can be looked through")),
+            Which::Open => {
+                Err(ForgeError::unexpected(&self.forge, "more open pull requests than can be looked through"))
+            }
             Which::Done => Ok(None),
         }
     }
@@ -198,7 +202,11 @@ impl RestForge {
 
     /// The content of an answer that is no refusal.
     fn require(&self, reply: &Reply) -> Result<Value, ForgeError> {
-        if reply.is_success() { reply.json().map_err(|error| self.unexpected(&error)) } else { Err(self.refusal(reply)) }
+        if reply.is_success() {
+            reply.json().map_err(|error| self.unexpected(&error))
+        } else {
+            Err(self.refusal(reply))
+        }
     }
 
     fn refusal(&self, reply: &Reply) -> ForgeError {

@@ -9,16 +9,8 @@ use tokio::process::Command;
 /// `gh` reads a file or asks the system's key ring.
 const GH_TIMEOUT: Duration = Duration::from_secs(5);
 /// What `gh` needs to find its files and the key ring. Tokens in the environment were looked at before.
-const GH_ENVIRONMENT: [&str; 8] = [
-    "PATH",
-    "HOME",
-    "USER",
-    "GH_CONFIG_DIR",
-    "XDG_CONFIG_HOME",
-    "XDG_RUNTIME_DIR",
-    "DBUS_SESSION_BUS_ADDRESS",
-    "LANG",
-];
+const GH_ENVIRONMENT: [&str; 8] =
+    ["PATH", "HOME", "USER", "GH_CONFIG_DIR", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "LANG"];
 
 /// The variables that a kind's own tools read, in their order.
 fn usual_variables(kind: ForgeKind) -> &'static [&'static str] {
@@ -29,12 +21,16 @@ fn usual_variables(kind: ForgeKind) -> &'static [&'static str] {
     }
 }
 
+/// Whether `token_env` names no variable beside the usual ones.
+fn is_usual(kind: ForgeKind, token_env: &str) -> bool {
+    token_env.is_empty() || usual_variables(kind).contains(&token_env)
+}
+
 /// The token that the environment holds: in the variable `token_env`, or, where that is empty or one of the usual
 /// ones, in the first of those that is set.
 #[must_use]
 pub fn from_environment(kind: ForgeKind, environment: &[(String, String)], token_env: &str) -> Option<Secret> {
-    let usual = usual_variables(kind);
-    let others = if token_env.is_empty() || usual.contains(&token_env) { usual } else { &[] };
+    let others = if is_usual(kind, token_env) { usual_variables(kind) } else { &[] };
     std::iter::once(token_env).chain(others.iter().copied()).find_map(|name| {
         let (_, value) = environment.iter().find(|(given, _)| given == name)?;
         secret(value)
@@ -42,21 +38,23 @@ pub fn from_environment(kind: ForgeKind, environment: &[(String, String)], token
 }
 
 /// GitHub's token: from the environment, else what `gh` is signed in with on this host.
+///
+/// A variable of its own stands for an account of its own: where it is not set, nobody else's token is taken.
 pub async fn github(environment: &[(String, String)], token_env: &str, host: &str) -> Option<Secret> {
     match from_environment(ForgeKind::Github, environment, token_env) {
-        Some(token) => Some(token),
-        None => from_gh(environment, host).await,
+        None if is_usual(ForgeKind::Github, token_env) => from_gh(environment, host, GH_TIMEOUT).await,
+        found => found,
     }
 }
 
 /// Asks `gh`; none where it is missing, knows no such host, or takes too long.
-async fn from_gh(environment: &[(String, String)], host: &str) -> Option<Secret> {
+async fn from_gh(environment: &[(String, String)], host: &str, timeout: Duration) -> Option<Secret> {
     #[expect(clippy::disallowed_methods, reason = "`gh` is the only one who knows where it keeps its token")]
     let mut command = Command::new("gh");
     command.args(["auth", "token", "--hostname", host]).env_clear().kill_on_drop(true);
     command.envs(environment.iter().filter(|(name, _)| GH_ENVIRONMENT.contains(&name.as_str())).cloned());
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let output = tokio::time::timeout(GH_TIMEOUT, command.output()).await.ok()?.ok()?;
+    let output = tokio::time::timeout(timeout, command.output()).await.ok()?.ok()?;
     if !output.status.success() {
         return None;
     }
@@ -71,7 +69,43 @@ fn secret(text: &str) -> Option<Secret> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+    use std::time::Instant;
+
+    use spinney_testkit::Sandbox;
+
     use super::*;
+
+    /// An environment whose only `gh` is this script.
+    fn with_gh(sandbox: &Sandbox, script: &str) -> Vec<(String, String)> {
+        let program = sandbox.path().join("gh");
+        fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+        variables(&[("PATH", sandbox.path().to_str().unwrap()), ("GH_TOKEN", ""), ("SECRET", "x")])
+    }
+
+    #[tokio::test]
+    async fn gh_is_asked_for_this_host_and_sees_no_more_than_it_needs() {
+        let sandbox = Sandbox::new();
+        let environment = with_gh(&sandbox, r#"echo "$*-$SECRET-${GH_TOKEN-unset}""#);
+        let token = github(&environment, "GITHUB_TOKEN", "ghe.example.com").await.unwrap();
+        assert_eq!(token.expose(), "auth token --hostname ghe.example.com--unset");
+        let environment = [&environment[..], &variables(&[("GITHUB_TOKEN", "mine")])].concat();
+        assert_eq!(github(&environment, "GITHUB_TOKEN", "github.com").await.unwrap().expose(), "mine");
+        assert_eq!(github(&environment, "WORK_TOKEN", "github.com").await, None);
+    }
+
+    #[tokio::test]
+    async fn a_gh_that_fails_hangs_or_is_missing_has_no_token() {
+        let sandbox = Sandbox::new();
+        assert_eq!(github(&with_gh(&sandbox, "echo no; exit 1"), "", "github.com").await, None);
+        let start = Instant::now();
+        let environment = with_gh(&sandbox, "exec /bin/sleep 60");
+        assert_eq!(from_gh(&environment, "github.com", Duration::from_millis(200)).await, None);
+        assert!(start.elapsed() < Duration::from_secs(30));
+        assert_eq!(github(&variables(&[("PATH", "/nonexistent")]), "", "github.com").await, None);
+    }
 
     fn variables(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
         pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()

@@ -109,9 +109,14 @@ mod tests {
             ("https://host:/a", "https", "host", None, "a"),
         ] {
             let url = Url::parse(text).unwrap();
-            assert_eq!((url.scheme.as_str(), url.host.as_str(), url.port, url.path.as_str()), (scheme, host, port, path));
+            assert_eq!(
+                (url.scheme.as_str(), url.host.as_str(), url.port, url.path.as_str()),
+                (scheme, host, port, path)
+            );
         }
-        for text in ["", "/srv/a.git", "../a", "~/a", "https://", "https://host:99999/", "a", "ext::sh -c x", "x/y:z", "a\nb:c"] {
+        for text in
+            ["", "/srv/a.git", "../a", "~/a", "https://", "https://host:99999/", "a", "ext::sh -c x", "x/y:z", "a\nb:c"]
+        {
             assert_eq!(Url::parse(text), None, "{text}");
         }
     }
@@ -135,7 +140,9 @@ mod tests {
     fn an_origin_is_scheme_host_and_port() {
         let same = |a: &str, b: &str| Url::parse(a).unwrap().same_origin(&Url::parse(b).unwrap());
         assert!(same("https://host/a", "https://HOST:443/b"));
-        for other in ["http://host/", "https://host:444/", "https://other/", "https://host.other/", "https://host@other/"] {
+        for other in
+            ["http://host/", "https://host:444/", "https://other/", "https://host.other/", "https://host@other/"]
+        {
             assert!(!same("https://host/", other), "{other}");
         }
     }

@@ -7,7 +7,9 @@
 
 mod cli;
 mod fingerprint;
+mod forge;
 mod git_wrapper;
+mod http;
 mod http_remote;
 mod loop_image;
 mod postgres;
@@ -20,6 +22,7 @@ mod wait;
 
 pub use cli::{Cli, Running};
 pub use fingerprint::Fingerprint;
+pub use forge::{Exchange, Fork, TestForge, TestPullRequest, Trouble};
 pub use git_wrapper::{GitWrapper, git_of_version};
 pub use http_remote::HttpRemote;
 pub use loop_image::LoopImage;

@@ -1,39 +1,27 @@
-//! Takes connections, checks the token, and lets `git http-backend` answer.
+//! Checks the token, and lets `git http-backend` answer.
 
-use std::collections::HashMap;
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::process::Stdio;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
-use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::thread;
 
-use super::request::Request;
-use super::response::Response;
 use crate::Sandbox;
+use crate::http::{HttpServer, Request, Response};
 
-const MAX_CONNECTIONS: usize = 16;
-const SILENCE: Duration = Duration::from_secs(30);
 /// The user name that forges expect beside a token.
 const USER: &str = "x-access-token";
 
 /// The server; it stops when dropped.
 #[derive(Debug)]
 pub struct HttpRemote {
-    address: SocketAddr,
+    server: HttpServer,
     shared: Arc<Shared>,
-    accepting: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
 struct Shared {
     sandbox: Sandbox,
     token: Option<String>,
-    stopping: AtomicBool,
-    /// The connections being served, by number.
-    open: Mutex<HashMap<u64, TcpStream>>,
-    closed: Condvar,
     requests: Mutex<Vec<String>>,
 }
 
@@ -51,34 +39,25 @@ impl HttpRemote {
     }
 
     fn start(sandbox: &Sandbox, token: Option<String>) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback can be listened on");
-        let address = listener.local_addr().expect("the listener has an address");
-        let shared = Arc::new(Shared {
-            sandbox: sandbox.clone(),
-            token,
-            stopping: AtomicBool::new(false),
-            open: Mutex::new(HashMap::new()),
-            closed: Condvar::new(),
-            requests: Mutex::new(Vec::new()),
-        });
-        let accepting = thread::spawn({
+        let shared = Arc::new(Shared { sandbox: sandbox.clone(), token, requests: Mutex::new(Vec::new()) });
+        let server = HttpServer::start({
             let shared = Arc::clone(&shared);
-            move || accept(&listener, &shared)
+            move |request| shared.answer(request)
         });
-        Self { address, shared, accepting: Some(accepting) }
+        Self { server, shared }
     }
 
     /// The address of a repository, as `acme/app.git`.
     #[must_use]
     pub fn url(&self, name: &str) -> String {
-        format!("http://{}/{name}", self.address)
+        format!("http://{}/{name}", self.server.address())
     }
 
     /// The same with the credentials in it, as people should not but do write it.
     #[must_use]
     pub fn url_with_token(&self, name: &str) -> String {
         let token = self.shared.token.as_deref().unwrap_or_default();
-        format!("http://{USER}:{token}@{}/{name}", self.address)
+        format!("http://{USER}:{token}@{}/{name}", self.server.address())
     }
 
     /// Each request so far: the status of the answer, the method and the target.
@@ -88,75 +67,13 @@ impl HttpRemote {
     }
 }
 
-impl Drop for HttpRemote {
-    fn drop(&mut self) {
-        self.shared.stopping.store(true, Ordering::SeqCst);
-        // Wakes the accepting thread.
-        TcpStream::connect(self.address).ok();
-        if let Ok(open) = self.shared.open.lock() {
-            open.values().for_each(|stream| {
-                stream.shutdown(Shutdown::Both).ok();
-            });
-        }
-        if let Some(accepting) = self.accepting.take() {
-            accepting.join().ok();
-        }
-    }
-}
-
-/// Takes connections until told to stop, then waits for those still served.
-fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
-    let mut threads: Vec<JoinHandle<()>> = Vec::new();
-    for (number, stream) in (0..).zip(listener.incoming()) {
-        if shared.stopping.load(Ordering::SeqCst) {
-            break;
-        }
-        let Ok(stream) = stream else {
-            continue;
-        };
-        threads.retain(|thread| !thread.is_finished());
-        if shared.enter(number, &stream).is_err() {
-            continue;
-        }
-        let shared = Arc::clone(shared);
-        threads.push(thread::spawn(move || {
-            shared.serve(stream).ok();
-            shared.leave(number);
-        }));
-    }
-    for thread in threads {
-        thread.join().ok();
-    }
-}
-
 impl Shared {
-    /// Waits for a place among the connections and takes it.
-    fn enter(&self, number: u64, stream: &TcpStream) -> io::Result<()> {
-        let stream = stream.try_clone()?;
-        let open = self.open.lock().expect("no thread panicked");
-        let mut open = self.closed.wait_while(open, |open| open.len() >= MAX_CONNECTIONS).expect("no thread panicked");
-        open.insert(number, stream);
-        Ok(())
-    }
-
-    fn leave(&self, number: u64) {
-        self.open.lock().expect("no thread panicked").remove(&number);
-        self.closed.notify_all();
-    }
-
-    fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
-        stream.set_read_timeout(Some(SILENCE))?;
-        stream.set_write_timeout(Some(SILENCE))?;
-        let request = Request::read(&mut stream)?;
-        let response = if self.is_allowed(&request) { self.backend(&request)? } else { Response::unauthorized() };
+    fn answer(&self, request: &Request) -> io::Result<Response> {
+        let response = if self.is_allowed(request) { self.backend(request)? } else { Response::unauthorized() };
         let line =
             format!("{} {} {}", &response.status[..3.min(response.status.len())], request.method, request.target);
         self.requests.lock().expect("no thread panicked").push(line);
-        response.write(&mut stream)?;
-        stream.shutdown(Shutdown::Write)?;
-        // Closing with unread input would reset the connection and lose the answer.
-        io::copy(&mut stream, &mut io::sink())?;
-        Ok(())
+        Ok(response)
     }
 
     fn is_allowed(&self, request: &Request) -> bool {
@@ -221,9 +138,11 @@ fn base64(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpStream;
     use std::time::Instant;
 
     use super::*;
+    use crate::http::SILENCE;
     use crate::{TestRepository, wait_until};
 
     fn served() -> (Sandbox, TestRepository) {
@@ -314,7 +233,7 @@ mod tests {
     fn it_stops_when_dropped_although_a_client_is_silent() {
         let (sandbox, _repository) = served();
         let server = HttpRemote::open(&sandbox);
-        let address = server.address;
+        let address = server.server.address();
         let silent = TcpStream::connect(address).unwrap();
         sandbox.git(sandbox.path(), &["ls-remote", &server.url("acme/app.git")]);
         let start = Instant::now();

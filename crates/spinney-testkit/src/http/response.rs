@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 use std::net::TcpStream;
 
-pub(super) struct Response {
+#[derive(Debug)]
+pub(crate) struct Response {
     /// Number and reason.
     pub status: String,
     headers: Vec<String>,
@@ -11,6 +12,17 @@ pub(super) struct Response {
 }
 
 impl Response {
+    /// An answer in JSON, with these headers beside its own.
+    pub fn json(status: &str, headers: &[String], body: &serde_json::Value) -> Self {
+        let own = "Content-Type: application/json; charset=utf-8".to_owned();
+        let headers = [&[own], headers].concat();
+        Self { status: status.to_owned(), headers, body: body.to_string().into_bytes() }
+    }
+
+    pub fn text(status: &str, headers: &[String], body: String) -> Self {
+        Self { status: status.to_owned(), headers: headers.to_vec(), body: body.into_bytes() }
+    }
+
     pub fn unauthorized() -> Self {
         let headers = vec!["WWW-Authenticate: Basic realm=\"git\"".to_owned()];
         Self { status: "401 Unauthorized".to_owned(), headers, body: Vec::new() }
@@ -26,6 +38,10 @@ impl Response {
         let (status, headers): (Vec<_>, Vec<_>) = head.lines().partition(|line| line.starts_with("Status: "));
         let status = status.first().map_or("200 OK", |line| &line["Status: ".len()..]).to_owned();
         Self { status, headers: headers.into_iter().map(str::to_owned).collect(), body: output[end + 4..].to_vec() }
+    }
+
+    pub fn body(&self) -> &[u8] {
+        &self.body
     }
 
     pub fn write(&self, stream: &mut TcpStream) -> io::Result<()> {

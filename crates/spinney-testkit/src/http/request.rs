@@ -1,4 +1,4 @@
-//! Reads as much of HTTP/1.1 as git's client speaks.
+//! Reads as much of HTTP/1.1 as git's client and a forge's speak.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -7,11 +7,13 @@ const MAX_LINE: u64 = 16 * 1024;
 const MAX_HEADERS: usize = 100;
 const MAX_BODY: u64 = 256 * 1024 * 1024;
 
-pub(super) struct Request {
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
     pub method: String,
     /// Path and query.
     pub target: String,
-    headers: Vec<(String, String)>,
+    /// Names in lowercase.
+    pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
 }
 
@@ -69,29 +71,43 @@ impl Request {
 
     /// The path without its escapes.
     pub fn path(&self) -> String {
-        let path = self.target.split('?').next().unwrap_or_default();
-        let mut bytes = Vec::new();
-        let mut rest = path.as_bytes();
-        while let Some((first, tail)) = rest.split_first() {
-            let escaped = tail.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-            let escaped = escaped.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-            match (first, escaped) {
-                (b'%', Some(byte)) => {
-                    bytes.push(byte);
-                    rest = &tail[2..];
-                }
-                _ => {
-                    bytes.push(*first);
-                    rest = tail;
-                }
-            }
-        }
-        String::from_utf8_lossy(&bytes).replace('\0', "")
+        unescape(self.raw_path())
+    }
+
+    /// The path as it came.
+    pub fn raw_path(&self) -> &str {
+        self.target.split('?').next().unwrap_or_default()
     }
 
     pub fn query(&self) -> &str {
         self.target.split_once('?').map_or("", |(_, query)| query)
     }
+
+    /// The query's names and values, without escapes.
+    pub fn parameters(&self) -> Vec<(String, String)> {
+        let pairs = self.query().split('&').filter(|pair| !pair.is_empty());
+        pairs.map(|pair| pair.split_once('=').unwrap_or((pair, ""))).map(|(n, v)| (unescape(n), unescape(v))).collect()
+    }
+}
+
+fn unescape(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((first, tail)) = rest.split_first() {
+        let escaped = tail.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        let escaped = escaped.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match (first, escaped) {
+            (b'%', Some(byte)) => {
+                bytes.push(byte);
+                rest = &tail[2..];
+            }
+            _ => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).replace('\0', "")
 }
 
 /// One line without its end.

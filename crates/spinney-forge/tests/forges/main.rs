@@ -1,0 +1,9 @@
+//! Every kind of forge, asked over HTTP: a small one on loopback that answers in the shapes of the real ones.
+
+mod issues;
+mod opening;
+mod pull_requests;
+mod secrets;
+mod story;
+mod transport;
+mod waiting;

@@ -1,0 +1,78 @@
+//! A forge on loopback, and a client that speaks to it.
+
+use std::time::Duration;
+
+use spinney_core::forge::{Forge, NewPullRequest, PullRequest};
+use spinney_core::{BranchName, ForgeKind, Secret};
+use spinney_forge::{ForgeOptions, KindOptions, Patience, locate, open};
+use spinney_testkit::TestForge;
+
+/// Long enough for what passes by itself in these tests.
+pub const PATIENT: Patience = Patience { total: Duration::from_secs(60), answer: Duration::from_secs(20) };
+
+#[derive(Debug)]
+pub struct Story {
+    pub kind: ForgeKind,
+    pub server: TestForge,
+    pub forge: Box<dyn Forge>,
+}
+
+impl Story {
+    /// One of each kind.
+    pub fn all() -> Vec<Self> {
+        ForgeKind::ALL.iter().map(|kind| Self::new(*kind, PATIENT)).collect()
+    }
+
+    pub fn new(kind: ForgeKind, patience: Patience) -> Self {
+        let server = match kind {
+            ForgeKind::Github => TestForge::github("acme/app"),
+            ForgeKind::Gitlab => TestForge::gitlab("acme/group/app"),
+            ForgeKind::Forgejo => TestForge::forgejo("acme/app"),
+        };
+        let forge = client(kind, &server, patience, Some(server.token()));
+        Self { kind, server, forge }
+    }
+
+    /// The branch's pull request.
+    pub async fn of(&self, branch_name: &str) -> Option<PullRequest> {
+        self.forge.fetch_pull_request_of(&branch(branch_name)).await.unwrap()
+    }
+
+    /// How many requests of this method came.
+    pub fn count(&self, method: &str) -> usize {
+        self.server.exchanges().iter().filter(|exchange| exchange.method == method).count()
+    }
+}
+
+/// Speaks to a server's repository, found by the URL of a remote.
+pub fn client(kind: ForgeKind, server: &TestForge, patience: Patience, token: Option<&str>) -> Box<dyn Forge> {
+    let options = options(kind, &server.api_url(), patience, token);
+    let path = if kind == ForgeKind::Gitlab { "acme/group/app" } else { "acme/app" };
+    let located = locate(&format!("ssh://git@127.0.0.1:2222/{path}.git"), &options).unwrap();
+    assert_eq!(located.kind, kind);
+    open(&located, &options).unwrap()
+}
+
+pub fn options(kind: ForgeKind, api_url: &str, patience: Patience, token: Option<&str>) -> ForgeOptions {
+    let mut options = ForgeOptions { patience, ..ForgeOptions::default() };
+    let configured = KindOptions { api_url: api_url.to_owned(), token: token.map(Secret::new) };
+    match kind {
+        ForgeKind::Github => options.github = configured,
+        ForgeKind::Gitlab => options.gitlab = configured,
+        ForgeKind::Forgejo => options.forgejo = configured,
+    }
+    options
+}
+
+pub fn branch(name: &str) -> BranchName {
+    name.parse().unwrap()
+}
+
+pub fn new_pull_request(head: &str) -> NewPullRequest {
+    NewPullRequest { head: branch(head), base: branch("main"), title: "Fix it".into(), body: "Fixes #1".into() }
+}
+
+/// A commit id of one digit.
+pub fn commit(digit: char) -> String {
+    digit.to_string().repeat(40)
+}

@@ -1,0 +1,324 @@
+//! Takes requests, keeps the record, and makes the trouble.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+
+use serde_json::{Value, json};
+
+use super::state::{Fork, State, TestIssue, TestPullRequest};
+use super::trouble::Trouble;
+use super::{forgejo, github, gitlab};
+use crate::http::{HttpServer, Request, Response};
+
+const TOKEN: &str = "forge-t0ken-that-nobody-may-see";
+const PER_PAGE: usize = 30;
+
+/// The forge; it stops when dropped.
+#[derive(Debug)]
+pub struct TestForge {
+    shared: Arc<Shared>,
+    server: HttpServer,
+    api_path: &'static str,
+}
+
+/// One request, and what was answered.
+#[derive(Debug, Clone)]
+pub struct Exchange {
+    pub method: String,
+    /// As it came, with escapes.
+    pub path: String,
+    pub query: Vec<(String, String)>,
+    /// Names in lowercase.
+    pub headers: Vec<(String, String)>,
+    /// `null` without one.
+    pub body: Value,
+    /// `0` where no answer was sent.
+    pub status: u16,
+    /// `null` where it was no JSON.
+    pub answer: Value,
+}
+
+/// What a kind of forge makes of a request.
+pub(super) type Route = fn(&Asked<'_>, &mut State) -> Answered;
+
+/// A request to the forge's own repository.
+pub(super) struct Asked<'a> {
+    pub method: &'a str,
+    /// Behind the repository's own, without escapes and slashes around it.
+    pub path: &'a str,
+    pub query: &'a [(String, String)],
+    pub body: &'a Value,
+    pub owner: &'a str,
+    pub name: &'a str,
+    /// Of the server, as `http://127.0.0.1:1`.
+    pub url: &'a str,
+}
+
+impl Asked<'_> {
+    pub fn query(&self, name: &str) -> Option<&str> {
+        self.query.iter().find(|(given, _)| given == name).map(|(_, value)| value.as_str())
+    }
+
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.body[name].as_str().filter(|text| !text.is_empty())
+    }
+}
+
+pub(super) enum Answered {
+    One(&'static str, Value),
+    /// All of it; the server cuts it in pages.
+    List(Vec<Value>),
+}
+
+impl Answered {
+    pub fn not_found() -> Self {
+        Self::One("404 Not Found", json!({ "message": "Not Found", "documentation_url": "https://docs.example" }))
+    }
+}
+
+#[derive(Debug)]
+struct Shared {
+    /// Path of the repository in the API, with escapes.
+    repository_path: String,
+    owner: String,
+    name: String,
+    authorization: String,
+    route: Route,
+    /// What the size of a page is called.
+    per_page: &'static str,
+    state: Mutex<State>,
+    troubles: Mutex<VecDeque<(Option<&'static str>, Trouble)>>,
+    exchanges: Mutex<Vec<Exchange>>,
+    stopping: Mutex<bool>,
+    stop: Condvar,
+}
+
+impl TestForge {
+    /// A GitHub with this repository, as `acme/app`.
+    #[must_use]
+    pub fn github(repository: &str) -> Self {
+        Self::start(repository, "", format!("/repos/{repository}"), "Bearer", github::route, "per_page")
+    }
+
+    /// A GitLab with this project, as `group/subgroup/app`.
+    #[must_use]
+    pub fn gitlab(repository: &str) -> Self {
+        let path = format!("/api/v4/projects/{}", repository.replace('/', "%2F"));
+        Self::start(repository, "/api/v4", path, "Bearer", gitlab::route, "per_page")
+    }
+
+    /// A Forgejo with this repository, as `acme/app`.
+    #[must_use]
+    pub fn forgejo(repository: &str) -> Self {
+        Self::start(repository, "/api/v1", format!("/api/v1/repos/{repository}"), "token", forgejo::route, "limit")
+    }
+
+    fn start(
+        repository: &str,
+        api_path: &'static str,
+        repository_path: String,
+        scheme: &str,
+        route: Route,
+        per_page: &'static str,
+    ) -> Self {
+        let (owner, name) = repository.rsplit_once('/').expect("a repository is `owner/name`");
+        let shared = Arc::new(Shared {
+            repository_path,
+            owner: owner.to_owned(),
+            name: name.to_owned(),
+            authorization: format!("{scheme} {TOKEN}"),
+            route,
+            per_page,
+            state: Mutex::default(),
+            troubles: Mutex::default(),
+            exchanges: Mutex::default(),
+            stopping: Mutex::new(false),
+            stop: Condvar::new(),
+        });
+        let server = HttpServer::start({
+            let shared = Arc::clone(&shared);
+            move |request| shared.answer(request)
+        });
+        Self { shared, server, api_path }
+    }
+
+    /// The address for `forge.*.api_url`.
+    #[must_use]
+    pub fn api_url(&self) -> String {
+        format!("http://{}{}", self.server.address(), self.api_path)
+    }
+
+    /// The token that it takes.
+    #[must_use]
+    pub fn token(&self) -> &'static str {
+        TOKEN
+    }
+
+    /// Gets into trouble at the next request; called again, at the one after.
+    pub fn trouble(&self, trouble: Trouble) {
+        lock(&self.shared.troubles).push_back((None, trouble));
+    }
+
+    /// Gets into trouble at the next POST.
+    pub fn trouble_at_post(&self, trouble: Trouble) {
+        lock(&self.shared.troubles).push_back((Some("POST"), trouble));
+    }
+
+    /// Forgets the trouble that is still to come.
+    pub fn calm(&self) {
+        lock(&self.shared.troubles).clear();
+    }
+
+    /// Opens a pull request from a branch of the repository, or of a fork; gives its number.
+    pub fn open(&self, head: &str, base: &str, fork: Option<Fork>) -> u64 {
+        self.state().open(&format!("from {head}"), "", head, base, fork).number
+    }
+
+    /// Tells it that a branch moved.
+    pub fn push(&self, branch: &str, commit: &str) {
+        self.state().push(branch, commit);
+    }
+
+    pub fn merge(&self, number: u64, merge_commit: &str) {
+        self.end(number, "merged", Some(merge_commit.to_owned()));
+    }
+
+    pub fn close(&self, number: u64) {
+        self.end(number, "closed", None);
+    }
+
+    fn end(&self, number: u64, ended: &'static str, merge_commit: Option<String>) {
+        let mut state = self.state();
+        let pull = state.pull_requests.iter_mut().find(|pull| pull.number == number).expect("it has been opened");
+        (pull.state, pull.merge_commit) = (ended, merge_commit);
+    }
+
+    /// Adds an issue and gives its number.
+    pub fn add_issue(&self, title: &str, body: &str) -> u64 {
+        let mut state = self.state();
+        let number = state.next_number();
+        state.issues.push(TestIssue { number, title: title.to_owned(), body: body.to_owned(), open: true });
+        number
+    }
+
+    pub fn close_issue(&self, number: u64) {
+        let mut state = self.state();
+        state.issues.iter_mut().find(|issue| issue.number == number).expect("it has been added").open = false;
+    }
+
+    #[must_use]
+    pub fn pull_requests(&self) -> Vec<TestPullRequest> {
+        self.state().pull_requests.clone()
+    }
+
+    /// Everything that was asked so far.
+    #[must_use]
+    pub fn exchanges(&self) -> Vec<Exchange> {
+        lock(&self.shared.exchanges).clone()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.shared.state)
+    }
+}
+
+impl Drop for TestForge {
+    fn drop(&mut self) {
+        *lock(&self.shared.stopping) = true;
+        self.shared.stop.notify_all();
+    }
+}
+
+impl Shared {
+    fn answer(&self, request: &Request) -> io::Result<Response> {
+        let trouble = self.next_trouble(&request.method);
+        let answered = self.answer_in(trouble, request);
+        let mut exchange = Exchange {
+            method: request.method.clone(),
+            path: request.raw_path().to_owned(),
+            query: request.parameters(),
+            headers: request.headers.clone(),
+            body: serde_json::from_slice(&request.body).unwrap_or_default(),
+            status: 0,
+            answer: Value::Null,
+        };
+        if let Ok(response) = &answered {
+            exchange.status = response.status[..3].parse().expect("a status is a number");
+            exchange.answer = serde_json::from_slice(response.body()).unwrap_or_default();
+        }
+        lock(&self.exchanges).push(exchange);
+        answered
+    }
+
+    fn next_trouble(&self, method: &str) -> Option<Trouble> {
+        let mut troubles = lock(&self.troubles);
+        let next = troubles.iter().position(|(only, _)| only.is_none_or(|only| only == method))?;
+        troubles.remove(next).map(|(_, trouble)| trouble)
+    }
+
+    fn answer_in(&self, trouble: Option<Trouble>, request: &Request) -> io::Result<Response> {
+        let lost = || Err(io::Error::other("the connection is dropped"));
+        match trouble {
+            None => Ok(self.ordinary(request)),
+            Some(Trouble::Dropped) => lost(),
+            Some(Trouble::AnswerLost) => {
+                self.ordinary(request);
+                lost()
+            }
+            Some(Trouble::Stalled) => {
+                let stopping = lock(&self.stopping);
+                drop(self.stop.wait_while(stopping, |stopping| !*stopping).expect("no thread panicked"));
+                lost()
+            }
+            Some(Trouble::Rival) => {
+                self.ordinary(request);
+                Ok(self.ordinary(request))
+            }
+            Some(other) => Ok(other.response().expect("the others are answers")),
+        }
+    }
+
+    fn ordinary(&self, request: &Request) -> Response {
+        if request.header("authorization") != Some(&self.authorization) {
+            return Response::json("401 Unauthorized", &[], &json!({ "message": "Bad credentials" }));
+        }
+        let rest = request.raw_path().strip_prefix(&self.repository_path);
+        let Some(rest) = rest.filter(|rest| rest.is_empty() || rest.starts_with('/')) else {
+            return self.respond(Answered::not_found(), request);
+        };
+        let url = format!("http://{}", request.header("host").unwrap_or_default());
+        let asked = Asked {
+            method: &request.method,
+            path: rest.trim_matches('/'),
+            query: &request.parameters(),
+            body: &serde_json::from_slice(&request.body).unwrap_or_default(),
+            owner: &self.owner,
+            name: &self.name,
+            url: &url,
+        };
+        let answered = (self.route)(&asked, &mut lock(&self.state));
+        self.respond(answered, request)
+    }
+
+    fn respond(&self, answered: Answered, request: &Request) -> Response {
+        let list = match answered {
+            Answered::One(status, value) => return Response::json(status, &[], &value),
+            Answered::List(list) => list,
+        };
+        let parameters = request.parameters();
+        let number = |name: &str, otherwise: usize| {
+            let given = parameters.iter().find(|(given, _)| given == name);
+            given.and_then(|(_, value)| value.parse().ok()).unwrap_or(otherwise)
+        };
+        let (size, page) = (number(self.per_page, PER_PAGE).clamp(1, 100), number("page", 1).max(1));
+        let link = format!("Link: <http://next.example?page={}>; rel=\"next\"", page + 1);
+        let headers: &[String] = if list.len() > page * size { &[link] } else { &[] };
+        let shown: Vec<Value> = list.into_iter().skip((page - 1) * size).take(size).collect();
+        Response::json("200 OK", headers, &Value::Array(shown))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("no thread panicked")
+}

@@ -1,0 +1,103 @@
+//! What the forge remembers.
+
+use std::collections::BTreeMap;
+
+/// Where the branch of a pull request is, when not in the repository itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fork {
+    /// As `somebody/app`.
+    At(String),
+    /// Deleted.
+    Gone,
+}
+
+/// A pull request as the forge knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestPullRequest {
+    pub number: u64,
+    pub title: String,
+    pub body: String,
+    pub head: String,
+    pub base: String,
+    pub fork: Option<Fork>,
+    /// `open`, `closed` or `merged`.
+    pub state: &'static str,
+    /// The branch's commit when it was last open.
+    pub head_commit: String,
+    pub merge_commit: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct TestIssue {
+    pub number: u64,
+    pub title: String,
+    pub body: String,
+    pub open: bool,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct State {
+    pub pull_requests: Vec<TestPullRequest>,
+    pub issues: Vec<TestIssue>,
+    /// The tips of branches of the repository itself.
+    branches: BTreeMap<String, String>,
+    numbers: u64,
+}
+
+impl State {
+    pub fn next_number(&mut self) -> u64 {
+        self.numbers += 1;
+        self.numbers
+    }
+
+    /// The tip of a branch; one made up, where nobody pushed.
+    pub fn tip(&self, branch: &str) -> String {
+        let made_up =
+            || format!("{:040x}", branch.bytes().fold(7u64, |hash, byte| hash * 31 % 0xffff_ffff + u64::from(byte)));
+        self.branches.get(branch).cloned().unwrap_or_else(made_up)
+    }
+
+    /// Moves a branch, and the pull requests that are open from it.
+    pub fn push(&mut self, branch: &str, commit: &str) {
+        self.branches.insert(branch.to_owned(), commit.to_owned());
+        for pull in &mut self.pull_requests {
+            if pull.head == branch && pull.fork.is_none() && pull.state == "open" {
+                pull.head_commit = commit.to_owned();
+            }
+        }
+    }
+
+    pub fn open(&mut self, title: &str, body: &str, head: &str, base: &str, fork: Option<Fork>) -> TestPullRequest {
+        let pull = TestPullRequest {
+            number: self.next_number(),
+            title: title.to_owned(),
+            body: body.to_owned(),
+            head: head.to_owned(),
+            base: base.to_owned(),
+            head_commit: self.tip(head),
+            fork,
+            state: "open",
+            merge_commit: None,
+        };
+        self.pull_requests.push(pull.clone());
+        pull
+    }
+
+    pub fn has_open(&self, head: &str, base: &str) -> bool {
+        let same = |pull: &&TestPullRequest| pull.head == head && pull.base == base && pull.fork.is_none();
+        self.pull_requests.iter().filter(same).any(|pull| pull.state == "open")
+    }
+
+    pub fn pull_request(&self, number: &str) -> Option<&TestPullRequest> {
+        self.pull_requests.iter().find(|pull| pull.number.to_string() == number)
+    }
+
+    /// Those of which this holds, newest first.
+    pub fn newest(&self, holds: impl Fn(&TestPullRequest) -> bool) -> Vec<&TestPullRequest> {
+        self.pull_requests.iter().rev().filter(|pull| holds(pull)).collect()
+    }
+
+    pub fn issue(&self, number: &str) -> Option<&TestIssue> {
+        self.issues.iter().find(|issue| issue.number.to_string() == number)
+    }
+}
