@@ -1,11 +1,12 @@
 //! The repository's own chores: `cargo xtask <chore>`.
 
-#![expect(clippy::disallowed_methods, reason = "a chore starts cargo, git and PostgreSQL, and reads PATH")]
+#![expect(clippy::disallowed_methods, reason = "a chore starts cargo, git, npm and PostgreSQL, and reads PATH")]
 
 mod bench;
 mod chore;
 mod ci;
 mod crash;
+mod description;
 mod gits;
 mod packages;
 mod postgres;

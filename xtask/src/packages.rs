@@ -25,7 +25,8 @@ pub fn provide_file_systems() {
     }
 }
 
-fn is_there(program: &str) -> bool {
+/// Whether a program is installed.
+pub fn is_there(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     let places = env::split_paths(&path).chain(SYSTEM_PROGRAMS.map(Into::into));
     places.into_iter().any(|directory| directory.join(program).is_file())

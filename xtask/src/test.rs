@@ -8,6 +8,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result};
 
 use crate::chore;
+use crate::description;
 use crate::gits;
 use crate::packages;
 use crate::postgres::{Cluster, Programs};
@@ -23,8 +24,9 @@ pub fn run(arguments: &[&str]) -> Result<ExitCode> {
         gits.split_first().context("git is missing: install it, for example `apt-get install git`")?;
     let programs = Programs::find_or_install()?;
     packages::provide_file_systems();
+    let description = description::find_or_fetch()?;
     let cluster = Cluster::start(&programs)?;
-    let suite = Suite { path, programs: &programs, url: cluster.url(), arguments };
+    let suite = Suite { path, programs: &programs, url: cluster.url(), description, arguments };
 
     let heading = format!("tests with git {}", first.version);
     if let Some(code) = chore::step(&heading, &mut suite.command(&["--workspace"], None)?)? {
@@ -46,6 +48,8 @@ struct Suite<'a> {
     path: OsString,
     programs: &'a Programs,
     url: String,
+    /// The file of GitHub's API description.
+    description: PathBuf,
     arguments: &'a [&'a str],
 }
 
@@ -60,6 +64,7 @@ impl Suite<'_> {
         }
         command.args(self.arguments);
         command.env("PATH", self.path_with(first_on_path)?).env("SPINNEY_TEST_POSTGRES_URL", &self.url);
+        command.env("SPINNEY_TEST_GITHUB_DESCRIPTION", &self.description);
         Ok(command)
     }
 

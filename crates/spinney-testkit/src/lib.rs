@@ -22,7 +22,7 @@ mod wait;
 
 pub use cli::{Cli, Running};
 pub use fingerprint::Fingerprint;
-pub use forge::{Exchange, Fork, TestForge, TestPullRequest, Trouble};
+pub use forge::{Exchange, Fork, TestForge, TestPullRequest, Trouble, github_description};
 pub use git_wrapper::{GitWrapper, git_of_version};
 pub use http_remote::HttpRemote;
 pub use loop_image::LoopImage;

@@ -70,41 +70,9 @@ fn told(error: &ForgeError) -> String {
 #[tokio::test]
 async fn the_token_is_in_its_header_alone() {
     let logs = logs();
-    let patience = Patience { total: Duration::from_secs(1), answer: Duration::from_millis(400) };
-    for story in Story::all() {
-        let token = story.server.token();
-        let forge = client(story.kind, &story.server, patience, Some(token));
-        let mut seen = format!("{forge:?} {} ", forge.name());
-        write!(seen, "{:?}", options(story.kind, &story.server.api_url(), patience, Some(token))).unwrap();
-        for trouble in [
-            Trouble::Status(400),
-            Trouble::Status(503),
-            Trouble::RetryAfter(429, 600),
-            Trouble::SecondaryLimit,
-            Trouble::Forbidden(format!("what is {token}?")),
-            Trouble::Dropped,
-            Trouble::Stalled,
-            Trouble::Redirected(302, format!("https://elsewhere.example/{token}")),
-            Trouble::Garbage,
-            Trouble::Huge(9_000_000),
-        ] {
-            // More than once, so that it is given up.
-            for _ in 0..20 {
-                story.server.trouble(trouble.clone());
-            }
-            let error = forge.fetch_pull_request_of(&branch("a")).await.unwrap_err();
-            seen.push_str(&told(&error));
-            story.server.calm();
-        }
-        forge.open_pull_request(&new_pull_request("a")).await.unwrap();
-        assert!(!seen.contains(token), "{}", story.kind);
-        assert!(seen.contains("what is ***?"), "{}", story.kind);
-        for mut exchange in story.server.exchanges() {
-            let authorization = exchange.headers.iter().position(|(name, _)| name == "authorization").unwrap();
-            assert!(exchange.headers.remove(authorization).1.ends_with(token));
-            exchange.answer = serde_json::Value::Null;
-            assert!(!format!("{exchange:?}").contains(token), "{exchange:?}");
-        }
+    let stories: Vec<_> = Story::all().into_iter().map(|story| tokio::spawn(get_into_every_trouble(story))).collect();
+    for story in stories {
+        story.await.unwrap();
     }
     let logged = logs.0.lock().unwrap().clone();
     assert!(logged.contains("trying again") && logged.contains("ureq"), "the logs are read: {logged}");
@@ -113,5 +81,42 @@ async fn the_token_is_in_its_header_alone() {
         let piece = std::str::from_utf8(piece).unwrap();
         let line = logged.lines().find(|line| line.contains(piece));
         assert_eq!(line, None);
+    }
+}
+
+async fn get_into_every_trouble(story: Story) {
+    let patience = Patience { total: Duration::from_secs(1), answer: Duration::from_millis(400) };
+    let token = story.server.token();
+    let forge = client(story.kind, &story.server, patience, Some(token));
+    let mut seen = format!("{forge:?} {} ", forge.name());
+    write!(seen, "{:?}", options(story.kind, &story.server.api_url(), patience, Some(token))).unwrap();
+    for trouble in [
+        Trouble::Status(400),
+        Trouble::Status(503),
+        Trouble::RetryAfter(429, 600),
+        Trouble::SecondaryLimit,
+        Trouble::Forbidden(format!("what is {token}?")),
+        Trouble::Dropped,
+        Trouble::Stalled,
+        Trouble::Redirected(302, format!("https://elsewhere.example/{token}")),
+        Trouble::Garbage,
+        Trouble::Huge(9_000_000),
+    ] {
+        // More than once, so that it is given up.
+        for _ in 0..20 {
+            story.server.trouble(trouble.clone());
+        }
+        let error = forge.fetch_pull_request_of(&branch("a")).await.unwrap_err();
+        seen.push_str(&told(&error));
+        story.server.calm();
+    }
+    forge.open_pull_request(&new_pull_request("a")).await.unwrap();
+    assert!(!seen.contains(token), "{}", story.kind);
+    assert!(seen.contains("what is ***?"), "{}", story.kind);
+    for mut exchange in story.server.exchanges() {
+        let authorization = exchange.headers.iter().position(|(name, _)| name == "authorization").unwrap();
+        assert!(exchange.headers.remove(authorization).1.ends_with(token));
+        exchange.answer = serde_json::Value::Null;
+        assert!(!format!("{exchange:?}").contains(token), "{exchange:?}");
     }
 }

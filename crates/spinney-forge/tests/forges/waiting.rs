@@ -22,15 +22,20 @@ async fn what_passes_by_itself_is_waited_out() {
         Trouble::RetryAfter(403, 1),
         Trouble::LimitReached(Duration::ZERO),
     ];
-    for kind in ForgeKind::ALL {
-        let story = Story::new(*kind, PATIENT);
-        let number = story.server.open("a", "main", None);
-        for trouble in &troubles {
-            let before = story.count("GET");
-            story.server.trouble(trouble.clone());
-            assert_eq!(story.of("a").await.unwrap().number, number, "{kind} {trouble:?}");
-            assert_eq!(story.count("GET") - before, 2, "{kind} {trouble:?}");
-        }
+    let stories = Story::all().into_iter().map(|story| {
+        let troubles = troubles.clone();
+        tokio::spawn(async move {
+            let number = story.server.open("a", "main", None);
+            for trouble in troubles {
+                let before = story.count("GET");
+                story.server.trouble(trouble.clone());
+                assert_eq!(story.of("a").await.unwrap().number, number, "{} {trouble:?}", story.kind);
+                assert_eq!(story.count("GET") - before, 2, "{} {trouble:?}", story.kind);
+            }
+        })
+    });
+    for story in stories.collect::<Vec<_>>() {
+        story.await.unwrap();
     }
 }
 

@@ -10,6 +10,7 @@
 //! assert_eq!(forge.pull_requests().len(), 1);
 //! ```
 
+mod description;
 mod forgejo;
 mod github;
 mod github_shapes;
@@ -18,6 +19,7 @@ mod server;
 mod state;
 mod trouble;
 
+pub use description::github_description;
 pub use server::{Exchange, TestForge};
 pub use state::{Fork, TestPullRequest};
 pub use trouble::Trouble;
