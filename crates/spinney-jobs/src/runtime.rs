@@ -4,7 +4,7 @@
 //! environment: it says what is to be started ([`Invocation`]) and understands what comes out ([`Reader`]); a runtime
 //! that must talk back while it runs (ACP) does so over the same pipes ([`Dialogue`]).
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use spinney_core::Usage;
@@ -45,7 +45,8 @@ pub struct Settings {
     pub allowed_tools: Vec<String>,
     pub disallowed_tools: Vec<String>,
     pub system_prompt: Option<String>,
-    /// Whether a hand-off is wanted at some share of the context.
+    /// Whether a hand-off is wanted, in so many words, at some share of the context. Where nothing is said there is one
+    /// with the runtimes that can, and no error with the others.
     pub hands_off: bool,
 }
 
@@ -56,6 +57,11 @@ pub struct Unsupported {
     pub key: &'static str,
     /// A fragment: "runtime `gemini` can't be told which tools are forbidden".
     pub message: String,
+}
+
+/// Says that a runtime can't honour a key: what completes "runtime `x` …".
+pub(crate) fn unsupported(runtime: &dyn Runtime, key: &'static str, what: &str) -> Unsupported {
+    Unsupported { key, message: format!("runtime `{}` {what}", runtime.name()) }
 }
 
 /// How a runtime's conversations are named and gone on with.
@@ -69,17 +75,70 @@ pub enum Resuming {
 }
 
 /// One prompt to an agent, and where it is answered.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Turn<'a> {
     pub settings: &'a Settings,
     /// The workspace.
     pub directory: &'a Path,
+    /// Where git keeps what belongs to the workspace; none where the agent is not to commit.
+    pub git: Option<GitDirectories<'a>>,
     pub prompt: &'a str,
     /// The same prompt in a file, for programs that want one.
     pub prompt_file: &'a Path,
     /// The agent's own system prompt and the section on its workspace.
     pub system_prompt: &'a str,
     pub conversation: Conversation<'a>,
+    /// What the earlier turns of a resumed conversation took together, for runtimes that only tell the sum.
+    pub spent: Usage,
+    /// The environment that the agent gets, where its program's own files are found by.
+    pub environment: &'a [(OsString, OsString)],
+}
+
+impl<'a> Turn<'a> {
+    /// A turn with nothing to say yet.
+    #[must_use]
+    pub fn new(settings: &'a Settings, directory: &'a Path, conversation: Conversation<'a>) -> Self {
+        Self {
+            settings,
+            directory,
+            git: None,
+            prompt: "",
+            prompt_file: Path::new(""),
+            system_prompt: "",
+            conversation,
+            spent: Usage::default(),
+            environment: &[],
+        }
+    }
+
+    /// Whether an existing conversation is gone on with.
+    #[must_use]
+    pub fn is_resumed(&self) -> bool {
+        matches!(self.conversation, Conversation::Resumed(_))
+    }
+
+    /// The prompt of a runtime that takes no system prompt: the first of a conversation begins with it.
+    pub(crate) fn whole_prompt(&self) -> String {
+        if self.is_resumed() || self.system_prompt.trim().is_empty() {
+            return self.prompt.to_owned();
+        }
+        format!("{}\n\n{}", self.system_prompt.trim_end(), self.prompt)
+    }
+
+    /// A variable of the agent's environment that is set and not empty.
+    pub(crate) fn variable(&self, name: &str) -> Option<&'a OsStr> {
+        let found = self.environment.iter().rfind(|(key, _)| key == name)?;
+        Some(found.1.as_os_str()).filter(|value| !value.is_empty())
+    }
+}
+
+/// Where git keeps what belongs to a linked worktree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GitDirectories<'a> {
+    /// Its own: the index, `HEAD`.
+    pub own: &'a Path,
+    /// The repository's: objects, branches.
+    pub common: &'a Path,
 }
 
 /// The conversation that a turn belongs to.
@@ -102,6 +161,19 @@ pub struct Invocation {
     pub stdin: Vec<u8>,
 }
 
+impl Invocation {
+    /// The program of an agent's settings with its first arguments, or else the runtime's own.
+    pub(crate) fn of(settings: &Settings, program: &str) -> Self {
+        let mut words = settings.command.iter().map(OsString::from);
+        let program = words.next().unwrap_or_else(|| program.into());
+        Self { program, arguments: words.collect(), ..Self::default() }
+    }
+
+    pub(crate) fn arguments<S: AsRef<OsStr>>(&mut self, arguments: impl IntoIterator<Item = S>) {
+        self.arguments.extend(arguments.into_iter().map(|argument| argument.as_ref().to_owned()));
+    }
+}
+
 /// How a session's output is understood.
 #[derive(Debug)]
 pub enum Protocol {
@@ -113,7 +185,8 @@ pub enum Protocol {
 
 /// Understands a program's output line by line.
 pub trait Reader: Send + std::fmt::Debug {
-    /// Reads a line of standard output. What it does not understand it gives out as [`spinney_core::JobEvent::Output`].
+    /// Reads a line of standard output. A line that is nothing of its protocol is given out as
+    /// [`spinney_core::JobEvent::Output`]; an event of a kind that it does not know is left out.
     fn line(&mut self, line: &[u8], sink: &mut dyn Sink);
 
     /// Says how the turn ended, once the program has: with the tail of its standard error.
@@ -149,7 +222,7 @@ pub struct TurnEnd {
     pub summary: Option<String>,
     /// Why it failed; none when it did not.
     pub error: Option<Failure>,
-    /// What the turn took, where the runtime tells.
+    /// What this turn alone took, where the runtime tells.
     pub usage: Usage,
 }
 

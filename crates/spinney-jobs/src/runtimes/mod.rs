@@ -1,1 +1,43 @@
-//! The runtimes, one a file.
+//! The runtimes, one file each. A new one is its file and its line in [`all`].
+
+mod claude;
+mod command;
+mod json;
+mod turn_end;
+
+use crate::runtime::{Runtime, Settings, Unsupported, unsupported};
+
+/// Every runtime, in the order in which they are told to people.
+#[must_use]
+pub fn all() -> &'static [&'static dyn Runtime] {
+    &[&claude::Claude, &command::Command]
+}
+
+/// The runtime with this name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static dyn Runtime> {
+    all().iter().copied().find(|runtime| runtime.name() == name)
+}
+
+/// How long a system prompt may be that is an argument: Linux takes 128 KiB, and ours has a section beside it.
+const SYSTEM_PROMPT_BYTES: usize = 64 * 1024;
+
+/// Checks the permission mode against the words that a runtime knows.
+fn check_permission_mode(runtime: &dyn Runtime, settings: &Settings, modes: &[&str]) -> Result<(), Unsupported> {
+    match settings.permission_mode.as_deref() {
+        Some(mode) if !modes.contains(&mode) => {
+            let known = modes.iter().map(|mode| format!("`{mode}`")).collect::<Vec<_>>().join(", ");
+            Err(unsupported(runtime, "permission_mode", &format!("has no mode `{mode}`, only {known}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Checks that a system prompt can be an argument.
+fn check_system_prompt(runtime: &dyn Runtime, settings: &Settings) -> Result<(), Unsupported> {
+    if settings.system_prompt.as_ref().is_some_and(|prompt| prompt.len() > SYSTEM_PROMPT_BYTES) {
+        let what = format!("takes a system prompt of at most {SYSTEM_PROMPT_BYTES} bytes");
+        return Err(unsupported(runtime, "system_prompt", &what));
+    }
+    Ok(())
+}
