@@ -12,6 +12,7 @@ mod git_wrapper;
 mod http;
 mod http_remote;
 mod loop_image;
+mod model;
 mod postgres;
 mod process;
 mod remote;
@@ -26,6 +27,7 @@ pub use forge::{Exchange, Fork, TestForge, TestPullRequest, Trouble, github_desc
 pub use git_wrapper::{GitWrapper, git_of_version};
 pub use http_remote::HttpRemote;
 pub use loop_image::LoopImage;
+pub use model::{ModelRequest, StubModel};
 pub use postgres::{PostgresDatabase, postgres_database, postgres_url};
 pub use process::Ran;
 pub use remote::Remote;
