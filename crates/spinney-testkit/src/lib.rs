@@ -5,6 +5,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the kit starts real programs, git among them, beside the product")]
 
+mod agent_cli;
 mod cli;
 mod fingerprint;
 mod forge;
@@ -18,9 +19,11 @@ mod process;
 mod remote;
 mod repository;
 mod sandbox;
+mod scripted_agent;
 mod tokens;
 mod wait;
 
+pub use agent_cli::AgentCli;
 pub use cli::{Cli, Running};
 pub use fingerprint::Fingerprint;
 pub use forge::{Exchange, Fork, TestForge, TestPullRequest, Trouble, github_description};
@@ -33,5 +36,6 @@ pub use process::Ran;
 pub use remote::Remote;
 pub use repository::TestRepository;
 pub use sandbox::Sandbox;
+pub use scripted_agent::scripted_agent;
 pub use tokens::{Plant, Token, Tokens};
 pub use wait::wait_until;
