@@ -28,5 +28,5 @@ pub fn run() -> Result<ExitCode> {
             return Ok(code);
         }
     }
-    test::run(&[])
+    test::run(false, &[])
 }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "a chore starts cargo, git, npm and PostgreSQL, and reads PATH")]
 
+mod agents;
 mod bench;
 mod chore;
 mod ci;
@@ -19,8 +20,10 @@ const USAGE: &str = "\
 Usage: cargo xtask <CHORE>
 
 Chores:
-  test [-- ARGS]  runs all tests, with a throw-away PostgreSQL, and those that touch git with every git on PATH;
-                  ARGS go to `cargo test` (with `-p CRATE` among them, only that crate is tested)
+  test [--agents] [-- ARGS]
+                  runs all tests, with a throw-away PostgreSQL, and those that touch git with every git on PATH;
+                  ARGS go to `cargo test` (with `-p CRATE` among them, only that crate is tested). Claude Code is
+                  installed for them; with `--agents` Codex, Gemini CLI and opencode, too
   bench [--repo PATH] [--rows NAME,…] [--rounds N] [--out DIR] [--no-images] [--spinney PATH]
                   measures Spinney beside git, and the peers on PATH, on a generated tree or on a clone of that
                   repository; a table goes to stdout and DIR/bench.md, every sample to DIR/bench.json. `--no-images`
@@ -37,8 +40,10 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match words.as_slice() {
-        ["test"] => test::run(&[]),
-        ["test", "--", rest @ ..] => test::run(rest),
+        ["test"] => test::run(false, &[]),
+        ["test", "--agents"] => test::run(true, &[]),
+        ["test", "--", rest @ ..] => test::run(false, rest),
+        ["test", "--agents", "--", rest @ ..] => test::run(true, rest),
         ["bench", rest @ ..] => bench::run(rest),
         ["crash", rest @ ..] => crash::run(rest),
         ["ci"] => ci::run(),

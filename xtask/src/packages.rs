@@ -25,7 +25,7 @@ pub fn provide_file_systems() {
     }
 }
 
-/// Whether a program is installed.
+/// Whether a program can be started by its name, or is one of the system's.
 pub fn is_there(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     let places = env::split_paths(&path).chain(SYSTEM_PROGRAMS.map(Into::into));

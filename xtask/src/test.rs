@@ -7,6 +7,7 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result};
 
+use crate::agents;
 use crate::chore;
 use crate::description;
 use crate::gits;
@@ -16,8 +17,9 @@ use crate::postgres::{Cluster, Programs};
 /// The crates whose tests depend on what git does.
 const GIT_CRATES: [&str; 3] = ["spinney-git", "spinney-engine", "spinney"];
 
-/// Runs the suite with the first git on `PATH`, then the part that touches git with every other one.
-pub fn run(arguments: &[&str]) -> Result<ExitCode> {
+/// Runs the suite with the first git on `PATH`, then the part that touches git with every other one. All real agents
+/// take part if they are wanted; one does anyway.
+pub fn run(wants_agents: bool, arguments: &[&str]) -> Result<ExitCode> {
     let path = env::var_os("PATH").context("`PATH` is not set")?;
     let gits = gits::find(&path);
     let (first, others) =
@@ -25,8 +27,9 @@ pub fn run(arguments: &[&str]) -> Result<ExitCode> {
     let programs = Programs::find_or_install()?;
     packages::provide_file_systems();
     let description = description::find_or_fetch()?;
+    let agents = agents::provide(wants_agents)?;
     let cluster = Cluster::start(&programs)?;
-    let suite = Suite { path, programs: &programs, url: cluster.url(), description, arguments };
+    let suite = Suite { path, programs: &programs, url: cluster.url(), description, agents, arguments };
 
     let heading = format!("tests with git {}", first.version);
     if let Some(code) = chore::step(&heading, &mut suite.command(&["--workspace"], None)?)? {
@@ -50,6 +53,7 @@ struct Suite<'a> {
     url: String,
     /// The file of GitHub's API description.
     description: PathBuf,
+    agents: agents::Programs,
     arguments: &'a [&'a str],
 }
 
@@ -65,6 +69,7 @@ impl Suite<'_> {
         command.args(self.arguments);
         command.env("PATH", self.path_with(first_on_path)?).env("SPINNEY_TEST_POSTGRES_URL", &self.url);
         command.env("SPINNEY_TEST_GITHUB_DESCRIPTION", &self.description);
+        command.envs(self.agents.iter().map(|(variable, program)| (variable, program)));
         Ok(command)
     }
 

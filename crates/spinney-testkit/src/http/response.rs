@@ -12,6 +12,13 @@ pub(crate) struct Response {
 }
 
 impl Response {
+    /// A body of this type.
+    pub fn new(status: u16, content_type: &str, body: impl Into<Vec<u8>>) -> Self {
+        // No client that matters reads the reason.
+        let headers = vec![format!("Content-Type: {content_type}")];
+        Self { status: format!("{status} -"), headers, body: body.into() }
+    }
+
     /// An answer in JSON, with these headers beside its own.
     pub fn json(status: &str, headers: &[String], body: &serde_json::Value) -> Self {
         let own = "Content-Type: application/json; charset=utf-8".to_owned();

@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use super::answer::{Answer, Answers, Turn};
 use super::conversation::Conversation;
 use super::{anthropic, chat, gemini, responses};
-use crate::http::{Request, Response, Server};
+use crate::http::{HttpServer, Request, Response};
 
 /// A model; it stops when dropped.
 #[derive(Debug)]
 pub struct StubModel {
-    server: Server,
+    server: HttpServer,
     requests: Arc<Mutex<Vec<ModelRequest>>>,
 }
 
@@ -67,7 +67,7 @@ impl StubModel {
     pub fn start() -> Self {
         let requests = Arc::new(Mutex::new(Vec::new()));
         let (remembered, answers) = (Arc::clone(&requests), Answers::default());
-        let server = Server::start(move |request| answer(request, &answers, &remembered));
+        let server = HttpServer::start(move |request| answer(request, &answers, &remembered));
         Self { server, requests }
     }
 
@@ -136,7 +136,7 @@ pub(super) fn body(status: u16, value: &Value) -> Response {
     Response::new(status, "application/json", value.to_string())
 }
 
-/// Server-sent events; each is named by its `type` where it has one.
+/// HttpServer-sent events; each is named by its `type` where it has one.
 pub(super) fn events(values: &[Value]) -> Response {
     let mut text = String::new();
     for value in values {

@@ -1,0 +1,169 @@
+//! The real agent programs, from npm's registry: each in a directory of its own below the target directory.
+
+use std::env;
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{self, Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::chore;
+use crate::packages;
+
+/// One program: the variable that names it to the tests, its package, and what else must lie beside it.
+struct Agent {
+    variable: &'static str,
+    program: &'static str,
+    package: &'static str,
+    version: &'static str,
+    beside: Option<&'static str>,
+}
+
+/// Runs in every `cargo xtask test`.
+const CLAUDE: Agent = Agent {
+    variable: "SPINNEY_TEST_CLAUDE",
+    program: "claude",
+    package: "@anthropic-ai/claude-code",
+    version: "2.1.325",
+    beside: None,
+};
+/// Run with `--agents`.
+const OTHERS: [Agent; 3] = [
+    Agent {
+        variable: "SPINNEY_TEST_CODEX",
+        program: "codex",
+        package: "@openai/codex",
+        version: "0.166.0",
+        beside: None,
+    },
+    Agent {
+        variable: "SPINNEY_TEST_GEMINI",
+        program: "gemini",
+        package: "@google/gemini-cli",
+        version: "0.61.0",
+        // Debian's Node is too old for it.
+        beside: Some("node@22.23.3"),
+    },
+    Agent {
+        variable: "SPINNEY_TEST_OPENCODE",
+        program: "opencode",
+        package: "opencode-ai",
+        version: "1.18.33",
+        beside: None,
+    },
+];
+
+/// Finds its own directory, so that the directory can be moved; puts what lies beside it first on `PATH`.
+const LAUNCHER: &str = "#!/bin/sh
+bin=$(dirname \"$(readlink -f \"$0\")\")/node_modules/.bin
+PATH=$bin:$PATH exec \"$bin/PROGRAM\" \"$@\"
+";
+
+/// The programs that the tests shall use: each variable, and the path that it is set to.
+pub type Programs = Vec<(&'static str, PathBuf)>;
+
+/// Installs Claude Code, and the others too if they are `wanted`. Where nobody insists, tests go on without it.
+pub fn provide(wanted: bool) -> Result<Programs> {
+    let mut programs = Programs::new();
+    match CLAUDE.provide() {
+        Ok(program) => programs.push((CLAUDE.variable, program)),
+        Err(error) if wanted || env::var_os("CI").is_some() => return Err(error),
+        Err(error) => println!("== tests with Claude Code are left out: {error:#}\n"),
+    }
+    for agent in OTHERS.iter().filter(|_| wanted) {
+        programs.push((agent.variable, agent.provide()?));
+    }
+    Ok(programs)
+}
+
+impl Agent {
+    /// The program that the caller's environment names, or else our own, installed if it is not there yet.
+    fn provide(&self) -> Result<PathBuf> {
+        if let Some(program) = env::var_os(self.variable) {
+            return Ok(program.into());
+        }
+        let directory = chore::target_dir().join("agents").join(format!("{}-{}", self.program, self.version));
+        let program = directory.join(self.program);
+        if !program.exists() {
+            self.install(&directory).with_context(|| format!("can't install `{}`", self.package))?;
+        }
+        path::absolute(program).context("the target directory has no path")
+    }
+
+    fn install(&self, directory: &Path) -> Result<()> {
+        if !packages::is_there("npm") {
+            packages::install("npm", &["npm"])?;
+        }
+        println!("== installing {} {}", self.package, self.version);
+        let start = Instant::now();
+        // Whole or not at all.
+        let parent = directory.parent().context("the directory has a parent")?;
+        fs::create_dir_all(parent).context("the target directory can't be written")?;
+        let partial = tempfile::Builder::new().prefix(".partial-").tempdir_in(parent).context("no directory")?;
+        let mut npm = Command::new("npm");
+        npm.args(["install", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error", "--prefix"]);
+        npm.arg(partial.path()).arg(format!("{}@{}", self.package, self.version)).args(self.beside);
+        // Else npm takes the repository for the package to install into.
+        let status = npm.current_dir(partial.path()).stdin(Stdio::null()).status().context("can't start npm")?;
+        ensure!(status.success(), "`npm install` failed");
+        let program = self.expose(partial.path()).context("the directory can't be written")?;
+        ensure!(packages::quiet(Command::new(program).arg("--version")), "`{} --version` failed", self.program);
+        if let Err(error) = fs::rename(partial.path(), directory) {
+            // Another run of this chore was faster.
+            ensure!(directory.join(self.program).exists(), "can't move `{}`: {error}", directory.display());
+        }
+        println!("== installing {} {}: done in {:.1} s\n", self.package, self.version, start.elapsed().as_secs_f64());
+        Ok(())
+    }
+
+    /// Makes the program reachable by its name in the directory itself.
+    fn expose(&self, directory: &Path) -> io::Result<PathBuf> {
+        let program = directory.join(self.program);
+        if self.beside.is_some() {
+            fs::write(&program, LAUNCHER.replace("PROGRAM", self.program))?;
+            fs::set_permissions(&program, Permissions::from_mode(0o755))?;
+        } else {
+            symlink(Path::new("node_modules/.bin").join(self.program), &program)?;
+        }
+        Ok(program)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program that lies beside the launched one, and the launched one, which starts it.
+    fn installed(directory: &Path) -> PathBuf {
+        let programs = directory.join("node_modules/.bin");
+        fs::create_dir_all(&programs).unwrap();
+        for (name, script) in [("gemini", "beside \"$@\""), ("beside", "printf '<%s>' \"$@\"")] {
+            fs::write(programs.join(name), format!("#!/bin/sh\n{script}\n")).unwrap();
+            fs::set_permissions(programs.join(name), Permissions::from_mode(0o755)).unwrap();
+        }
+        let gemini = OTHERS.iter().find(|agent| agent.program == "gemini").unwrap();
+        gemini.expose(directory).unwrap()
+    }
+
+    #[test]
+    fn a_launched_program_finds_what_lies_beside_it_wherever_it_was_moved() {
+        let parent = tempfile::tempdir().unwrap();
+        let (first, then) = (parent.path().join("first"), parent.path().join("th en"));
+        installed(&first);
+        fs::rename(first, &then).unwrap();
+        symlink(then.join("gemini"), parent.path().join("link")).unwrap();
+        let output = Command::new(parent.path().join("link")).args(["a b", "c"]).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "<a b><c>");
+    }
+
+    #[test]
+    fn each_program_has_a_variable_and_a_version_of_its_own() {
+        let all = [&CLAUDE].into_iter().chain(&OTHERS);
+        let variables: std::collections::HashSet<_> = all.clone().map(|agent| agent.variable).collect();
+        assert_eq!(variables.len(), 4);
+        assert!(all.into_iter().all(|agent| agent.version.split('.').count() == 3), "each is pinned");
+    }
+}
