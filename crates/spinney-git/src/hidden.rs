@@ -7,9 +7,7 @@ use std::path::PathBuf;
 
 use crate::status_parse::parse_status;
 use crate::worktree::Worktree;
-use crate::{Error, Result};
-
-const SCRATCH: &str = "index-";
+use crate::{Error, Result, scratch};
 
 impl Worktree {
     /// Lists the hidden files that are there and differ from the index. One that a sparse checkout left out is no edit.
@@ -49,8 +47,7 @@ impl Worktree {
 }
 
 pub(crate) fn copy_index(admin_dir: &std::path::Path, state_dir: &std::path::Path) -> Result<tempfile::TempDir> {
-    let made = tempfile::Builder::new().prefix(&scratch_prefix()).tempdir_in(state_dir);
-    let directory = made.map_err(|source| Error::io("make a directory in", state_dir, source))?;
+    let directory = scratch::directory(state_dir, scratch::INDEX)?;
     let index = admin_dir.join("index");
     match copy_with_time(&index, &directory.path().join("index")) {
         // A worktree without an index has nothing staged.
@@ -65,20 +62,6 @@ pub fn copy_with_time(from: &std::path::Path, to: &std::path::Path) -> std::io::
     let modified = std::fs::metadata(from)?.modified()?;
     std::fs::copy(from, to)?;
     std::fs::File::options().write(true).open(to)?.set_modified(modified)
-}
-
-/// What a scratch directory's name begins with: it tells whose it is.
-fn scratch_prefix() -> String {
-    format!("{SCRATCH}{}-", std::process::id())
-}
-
-/// Whether a directory in the state dir is scratch of a process that died over it.
-#[must_use]
-pub fn is_abandoned_scratch(name: &str) -> bool {
-    let owner = name.strip_prefix(SCRATCH).and_then(|rest| rest.split('-').next()?.parse().ok());
-    owner
-        .and_then(rustix::process::Pid::from_raw)
-        .is_some_and(|pid| matches!(rustix::process::test_kill_process(pid), Err(rustix::io::Errno::SRCH)))
 }
 
 /// Reads `<tag> <path>\0`: a lowercase tag is assume-unchanged, an `S` is skip-worktree.

@@ -5,12 +5,14 @@
 //! or reads the process environment; nothing writes the user's `.git/config`, and refs change only by their old value.
 
 mod add;
+mod changes;
 mod checked_out;
 mod checkout;
 mod classify;
 mod clean;
 mod clone;
 mod command;
+mod conflict;
 mod contents;
 mod credential;
 mod environment;
@@ -41,6 +43,7 @@ mod remote;
 mod remote_cache;
 mod repository;
 mod retry;
+mod scratch;
 mod stale_lock;
 mod stamp;
 mod stash;
@@ -53,14 +56,16 @@ mod worktree;
 mod worktree_list;
 
 pub use add::{AddWorktree, Start};
+pub use changes::Changes;
 pub use clean::Proof;
 pub use command::{Command, Output};
 pub use credential::Credential;
+pub use conflict::MergeAttempt;
 pub use error::Error;
 pub use fetch::{Known, Wanted};
 pub use git::{Git, GitOptions, GitVersion};
 pub use head::Head;
-pub use hidden::{copy_with_time, is_abandoned_scratch};
+pub use hidden::copy_with_time;
 pub use history::Unpushed;
 pub use index::{
     FileStat, FileTime, Index, IndexDirectory, IndexEntry, IndexMode, InvalidIndex, ObjectFormat, ObjectId,
@@ -69,6 +74,7 @@ pub use lock::{Holder, RepositoryLock};
 pub use redact::{redact_url, without_credentials};
 pub use remote::Remote;
 pub use repository::Repository;
+pub use scratch::is_abandoned_scratch;
 pub use stash::Stash;
 pub use status::{Change, Entry, Status, StatusOptions, SubmoduleChange};
 pub use worktree::Worktree;

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crate::command::Command;
 use crate::git::Git;
 use crate::ref_files::{PackedRefs, RefFiles};
+use crate::scratch::ScratchObjects;
 use crate::worktree::read_pointer;
 use crate::{Error, Result};
 
@@ -19,6 +20,7 @@ use crate::{Error, Result};
 pub struct Repository {
     git: Git,
     place: Arc<Place>,
+    scratch: Option<Arc<ScratchObjects>>,
 }
 
 #[derive(Debug)]
@@ -109,7 +111,15 @@ impl Repository {
     }
 
     fn at(git: &Git, common_dir: PathBuf, root: Option<PathBuf>, bare: bool) -> Self {
-        Self { git: git.clone(), place: Arc::new(Place { common_dir, root, bare, packed_refs: PackedRefs::default() }) }
+        let place = Place { common_dir, root, bare, packed_refs: PackedRefs::default() };
+        Self { git: git.clone(), place: Arc::new(place), scratch: None }
+    }
+
+    /// The same repository for questions that make objects on the way: its calls write them into a directory that goes
+    /// with the last clone of it.
+    pub fn with_scratch_objects(&self) -> Result<Self> {
+        let objects = ScratchObjects::make(self.common_dir(), &self.require_state_dir()?)?;
+        Ok(Self { scratch: Some(Arc::new(objects)), ..self.clone() })
     }
 
     #[must_use]
@@ -166,7 +176,11 @@ impl Repository {
     /// Starts building a call that concerns the repository as a whole, not any checkout of it. It runs where git would:
     /// a remote's relative path starts at the main checkout.
     pub fn command(&self) -> Command {
-        self.git.command(self.root().unwrap_or(self.common_dir())).env("GIT_DIR", self.common_dir())
+        let command = self.git.command(self.root().unwrap_or(self.common_dir())).env("GIT_DIR", self.common_dir());
+        match &self.scratch {
+            Some(objects) => objects.used_by(command),
+            None => command,
+        }
     }
 }
 
