@@ -7,8 +7,10 @@
 mod admit;
 mod adopt;
 mod cleanup;
+mod conflicts;
 mod context;
 mod create;
+mod crowd;
 mod disk;
 mod doctor;
 mod engine;
@@ -41,7 +43,9 @@ mod trust;
 mod verdict;
 
 pub use cleanup::{CleanedCaches, Kept, Report, What};
+pub use conflicts::{Conflict, Conflicts, Opponent};
 pub use context::{Context, REPOSITORY_FILE};
+pub use crowd::ask_all;
 pub use doctor::{Check, Mark};
 pub use engine::{Engine, EngineOptions};
 pub use error::{Census, Error, ErrorKind, Result, size};

@@ -75,6 +75,7 @@ pub enum Command {
     Adopt(commands::adopt::AdoptArgs),
     Pool(commands::pool::PoolArgs),
     Exec(commands::exec::ExecArgs),
+    Conflicts(commands::conflicts::ConflictsArgs),
     Repo(commands::repo::RepoArgs),
     Init(commands::init::InitArgs),
     Trust(commands::trust::TrustArgs),

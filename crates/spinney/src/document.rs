@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use spinney_core::{Repository, Verdict, Workspace, WorkspaceStatus};
-use spinney_engine::{Details, Engine, Sizes, has_tree};
+use spinney_engine::{Conflict, Conflicts, Details, Engine, Opponent, Sizes, has_tree};
 
 /// One workspace.
 pub fn workspace(engine: &Engine, workspace: &Workspace) -> Value {
@@ -55,6 +55,27 @@ pub fn verdict(engine: &Engine, row: &Workspace, verdict: &Verdict) -> Value {
         "removable": verdict.removable(&spinney_core::Consent::None),
         "reasons": verdict.reasons,
         "evidence": verdict.evidence().collect::<Vec<_>>(),
+    })
+}
+
+/// Who would conflict with whom, each in full.
+pub fn conflicts(conflicts: &Conflicts) -> Value {
+    let conflict = |Conflict { workspace, with, files }: &Conflict| {
+        let (with, base) = match with {
+            Opponent::Workspace(name) => (name.as_str(), None),
+            Opponent::Base(branch) => ("base", Some(branch)),
+        };
+        // A name that is no UTF-8 is shown as near to it as can be.
+        let files: Vec<_> = files.iter().map(|file| file.to_string_lossy()).collect();
+        json!({ "workspaces": [workspace.as_str(), with], "base": base, "files": files })
+    };
+    let uncommitted = conflicts.uncommitted.iter().map(|(name, files)| json!({ "workspace": name, "files": files }));
+    let unknown = conflicts.unknown.iter().map(|(name, detail)| json!({ "workspace": name, "detail": detail }));
+    json!({
+        "conflicts": conflicts.found.iter().map(conflict).collect::<Vec<_>>(),
+        "compared": conflicts.compared,
+        "uncommitted": uncommitted.collect::<Vec<_>>(),
+        "unknown": unknown.collect::<Vec<_>>(),
     })
 }
 

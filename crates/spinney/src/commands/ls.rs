@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde_json::json;
 use spinney_core::{Workspace, WorkspaceId, WorkspaceStatus};
-use spinney_engine::{Among, Context, Details, Engine, has_tree, plural, size};
+use spinney_engine::{Among, Context, Details, Engine, ask_all, has_tree, plural, size};
 
 use crate::app::App;
 use crate::background;
@@ -14,9 +14,6 @@ use crate::document;
 use crate::error::Result;
 use crate::ui::table::{Cell, Table};
 use crate::ui::{style, words};
-
-/// How many trees are asked at once: enough to keep the disk busy, few enough to leave the machine usable.
-const AT_ONCE: usize = 8;
 
 /// List workspaces
 ///
@@ -207,34 +204,11 @@ async fn inspect_all(engine: &Engine, here: Option<&Context>, workspaces: &[Work
         let known = |context: &&Context| context.repository.id == workspace.repository_id;
         here.filter(known).or_else(|| contexts.iter().find(known))
     };
-    let mut all = Vec::with_capacity(workspaces.len());
-    for chunk in workspaces.chunks(AT_ONCE) {
-        let asked = chunk.iter().map(|workspace| async move {
-            match context_of(workspace) {
-                Some(context) if workspace.status.is_live() => engine.inspect(context, workspace).await,
-                _ => Details::default(),
-            }
-        });
-        all.extend(join_all(asked).await);
-    }
-    Ok(all)
-}
-
-/// Drives a few futures at once, on this one thread.
-async fn join_all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
-    let mut pending: Vec<_> = futures.map(|future| (Box::pin(future), None)).collect();
-    std::future::poll_fn(|context| {
-        let mut ready = true;
-        for (future, output) in &mut pending {
-            if output.is_none() {
-                match future.as_mut().poll(context) {
-                    std::task::Poll::Ready(value) => *output = Some(value),
-                    std::task::Poll::Pending => ready = false,
-                }
-            }
+    let asked = workspaces.iter().map(|workspace| async move {
+        match context_of(workspace) {
+            Some(context) if workspace.status.is_live() => engine.inspect(context, workspace).await,
+            _ => Details::default(),
         }
-        if ready { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
-    })
-    .await;
-    pending.into_iter().filter_map(|(_, output)| output).collect()
+    });
+    Ok(ask_all(asked).await)
 }

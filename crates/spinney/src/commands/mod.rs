@@ -5,6 +5,7 @@ pub mod cd;
 pub mod cleanup;
 pub mod completions;
 pub mod config;
+pub mod conflicts;
 pub mod demo;
 pub mod doctor;
 pub mod exec;
@@ -48,6 +49,7 @@ pub async fn run(app: &App, command: Command) -> Result<u8> {
         Command::Adopt(args) => adopt::run(app, args).await,
         Command::Pool(args) => pool::run(app, args).await,
         Command::Exec(args) => exec::run(app, args).await,
+        Command::Conflicts(args) => conflicts::run(app, args).await,
         Command::Repo(args) => repo::run(app, args).await,
         Command::Init(args) => init::run(app, args).await,
         Command::Trust(args) => trust::run(app, args).await,
