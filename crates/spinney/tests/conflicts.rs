@@ -127,7 +127,7 @@ fn the_same_line_conflicts_and_other_lines_and_files_do_not() {
 
     let told = story.cli.run(&["conflicts"]).ok();
     assert_eq!(told.stdout, "WORKSPACE  WITH    COUNT  FILES\ntask-a     task-b  1      list\n");
-    assert!(told.stderr.contains("acme/app: 1 conflict among 4 workspaces"), "{}", told.stderr);
+    assert!(told.stderr.contains("local/app: 1 conflict among 4 workspaces"), "{}", told.stderr);
 }
 
 #[test]
