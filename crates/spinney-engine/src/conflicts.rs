@@ -132,9 +132,9 @@ impl Conflicts {
             let others = lines[place + 1..].iter().filter(|other| line.changes.may_conflict_with(&other.changes));
             others.map(move |other| (line, &other.tip, Opponent::Workspace(other.name.clone())))
         });
-        let tries = with_base.chain(pairs).map(|(line, tip, with)| async move {
-            (line, with, git.attempt_merge(tip, &line.tip).await)
-        });
+        let tries = with_base
+            .chain(pairs)
+            .map(|(line, tip, with)| async move { (line, with, git.attempt_merge(tip, &line.tip).await) });
         for (line, with, attempt) in ask_all(tries).await {
             match attempt {
                 Ok(MergeAttempt::Clean) => {}

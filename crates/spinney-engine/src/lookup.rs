@@ -1,5 +1,7 @@
 //! Finds workspaces by what a person types: a name, an id, an id's beginning, or a branch.
 
+use std::path::Path;
+
 use spinney_core::{RepositoryId, Workspace, WorkspaceStatus};
 use spinney_store::WorkspaceFilter;
 
@@ -96,6 +98,14 @@ impl Engine {
             Some(Workspace { name, status, .. }) => Error::NotInTrash { name, status },
             None => Error::UnknownWorkspace { name: name.to_owned() },
         })
+    }
+
+    /// Finds the workspace whose directory this is, itself and not something inside of it.
+    pub async fn workspace_at(&self, path: &Path, among: Among) -> Result<Option<Workspace>> {
+        let resolved = crate::disk::resolved(path);
+        let is_it =
+            |workspace: &Workspace| workspace.path == path || crate::disk::resolved(&workspace.path) == resolved;
+        Ok(self.workspaces(None, among).await?.into_iter().find(is_it))
     }
 
     /// The repository that a workspace belongs to.

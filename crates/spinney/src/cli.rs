@@ -78,6 +78,7 @@ pub enum Command {
     Conflicts(commands::conflicts::ConflictsArgs),
     Repo(commands::repo::RepoArgs),
     Init(commands::init::InitArgs),
+    Hook(commands::hook::HookArgs),
     Trust(commands::trust::TrustArgs),
     Config(commands::config::ConfigArgs),
     Doctor(commands::doctor::DoctorArgs),

@@ -42,6 +42,10 @@ impl CliError {
         Self::new(ErrorKind::Held, message).hinted("wait for it, and run the same command again")
     }
 
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::NotFound, message)
+    }
+
     pub fn interrupted() -> Self {
         Self::new(ErrorKind::Failed, "interrupted; what was half done is undone").with_status(130)
     }

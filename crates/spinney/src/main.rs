@@ -2,6 +2,7 @@
 
 mod app;
 mod background;
+mod claude_settings;
 mod cli;
 mod commands;
 mod completion;

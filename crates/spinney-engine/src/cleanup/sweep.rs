@@ -12,8 +12,9 @@ use super::{Kept, Report, What};
 use crate::context::Context;
 use crate::lookup::Among;
 use crate::notice::{Notice, Observer, Phase, Warning};
+use crate::remove::Removed;
 use crate::trash::size_on_disk;
-use crate::{Engine, Result};
+use crate::{Engine, Error, Result};
 
 /// Why a workspace would go.
 enum Cause {
@@ -139,6 +140,27 @@ impl Engine {
         }
         report.removed.push((removed.workspace, why.clone()));
         Ok(())
+    }
+
+    /// Removes one workspace for what ended its use, not for a person: what the verdict holds back stays, and no consent
+    /// helps.
+    pub async fn let_go(
+        &self,
+        context: &Context,
+        workspace: &Workspace,
+        sweep: Sweep,
+        observer: Observer<'_>,
+    ) -> Result<Removed> {
+        if !is_sweepable(workspace.status) {
+            return Err(Error::Busy { name: workspace.name.clone() });
+        }
+        let remover = Remover::Sweep(sweep);
+        let verdict = self.judge(context, workspace, remover).await?;
+        let reasons = self.blockers(&verdict);
+        if !reasons.is_empty() {
+            return Err(Error::Refused { name: workspace.name.clone(), reasons });
+        }
+        self.remove_judged(context, workspace, &verdict, remover, observer).await
     }
 
     /// Why a workspace would go, if it would.

@@ -41,6 +41,7 @@ fn write(turn: &Turn, _conversation: &Conversation, exchange: &Exchange<'_>) -> 
         let (name, input) = match action {
             Action::Write { path, text } => ("Write", json!({ "file_path": path, "content": format!("{text}\n") })),
             Action::Run(command) => ("Bash", json!({ "command": command, "description": "as told" })),
+            Action::Call { tool, input } => (tool.as_str(), input.clone()),
         };
         let begin = json!({ "type": "tool_use", "id": id("toolu_"), "name": name, "input": {} });
         let mut whole = begin.clone();

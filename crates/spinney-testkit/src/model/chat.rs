@@ -30,6 +30,7 @@ fn write(turn: &Turn, _conversation: &Conversation, exchange: &Exchange<'_>) -> 
         let (name, arguments) = match action {
             Action::Write { path, text } => ("write", json!({ "filePath": path, "content": format!("{text}\n") })),
             Action::Run(command) => ("bash", json!({ "command": command, "description": "as told" })),
+            Action::Call { tool, input } => (tool.as_str(), input.clone()),
         };
         let function = json!({ "name": name, "arguments": arguments.to_string() });
         message["tool_calls"] = json!([{ "index": 0, "id": id("call_"), "type": "function", "function": function }]);

@@ -39,6 +39,7 @@ fn write(turn: &Turn, _conversation: &Conversation, exchange: &Exchange<'_>) -> 
                 ("write_file", json!({ "file_path": path, "content": format!("{text}\n") }))
             }
             Action::Run(command) => ("run_shell_command", json!({ "command": command, "description": "as told" })),
+            Action::Call { tool, input } => (tool.as_str(), input.clone()),
         };
         parts.push(json!({ "functionCall": { "name": name, "args": arguments } }));
     }

@@ -1,5 +1,7 @@
 //! What a prompt tells the model to do.
 
+use serde_json::Value;
+
 /// Marks the answer to a prompt that asks for a hand-off note.
 pub(super) const NOTE: &str = "STUB-NOTE:";
 const MARK: &str = "STUB:";
@@ -17,8 +19,16 @@ pub(super) enum Instruction {
 /// What the agent is asked to do by a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Action {
-    Write { path: String, text: String },
+    Write {
+        path: String,
+        text: String,
+    },
     Run(String),
+    /// Any tool, with its input as JSON.
+    Call {
+        tool: String,
+        input: Value,
+    },
 }
 
 impl Action {
@@ -26,6 +36,7 @@ impl Action {
     pub fn command(&self) -> String {
         match self {
             Self::Run(command) => command.clone(),
+            Self::Call { tool, .. } => format!("echo {} is no shell command >&2; false", quoted(tool)),
             Self::Write { path, text } => format!("printf '%s\\n' {} > {}", quoted(text), quoted(path)),
         }
     }
@@ -58,6 +69,10 @@ fn one(words: &str) -> Instruction {
         "WRITE" => match rest.split_once(' ') {
             Some((path, text)) => Instruction::Do(Action::Write { path: path.to_owned(), text: text.to_owned() }),
             None => unknown(),
+        },
+        "CALL" => match rest.split_once(' ').map(|(tool, input)| (tool, serde_json::from_str(input))) {
+            Some((tool, Ok(input))) => Instruction::Do(Action::Call { tool: tool.to_owned(), input }),
+            _ => unknown(),
         },
         "BASH" => Instruction::Do(Action::Run(rest.to_owned())),
         "DENIED" => Instruction::Do(Action::Run("git commit --allow-empty --message denied".to_owned())),

@@ -6,6 +6,7 @@
 //! ```text
 //! STUB:WRITE PATH TEXT    the agent writes a file
 //! STUB:BASH COMMAND       the agent runs a command
+//! STUB:CALL TOOL JSON     the agent uses any tool of its own
 //! STUB:DENIED             the agent runs a command that nobody may run unasked
 //! STUB:SAY TEXT           the model says this
 //! STUB:USAGE N            the next answer says that N tokens went in

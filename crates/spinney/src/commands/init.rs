@@ -1,6 +1,9 @@
-//! `spinney init`: writes a commented `spinney.toml`.
+//! `spinney init`: writes a commented `spinney.toml`, or Claude Code's settings.
 
-use std::io::Write;
+use std::fs::{self, File, Permissions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 use clap::Args;
 use serde_json::json;
@@ -8,36 +11,86 @@ use spinney_core::config::repository_template;
 use spinney_engine::REPOSITORY_FILE;
 
 use crate::app::App;
+use crate::claude_settings;
 use crate::error::{CliError, Result};
 
 /// Write a commented `spinney.toml` at the top of the repository
 #[derive(Debug, Args)]
-#[command(after_help = "Example: spinney init && $EDITOR spinney.toml")]
-pub struct InitArgs {}
+#[command(
+    after_help = "Examples:\n  spinney init && $EDITOR spinney.toml\n  spinney init --claude && claude --worktree dark-mode"
+)]
+pub struct InitArgs {
+    /// Write `.claude/settings.json` instead, so that `claude --worktree` works in workspaces; keeps what else is in it
+    #[arg(long)]
+    claude: bool,
+}
 
-pub async fn run(app: &App, _args: InitArgs) -> Result<u8> {
+pub async fn run(app: &App, args: InitArgs) -> Result<u8> {
     let engine = app.engine().await?;
     let context = app.context(&engine).await?;
+    let file = if args.claude { claude_settings::PLACE } else { REPOSITORY_FILE };
     let Some(root) = context.git.root() else {
         return Err(CliError::usage(format!("{} is bare: it has no checkout to write to", context.repository.name))
-            .hinted(format!("commit a `{REPOSITORY_FILE}` to its base branch instead")));
+            .hinted(format!("commit a `{file}` to its base branch instead")));
     };
-    let path = root.join(REPOSITORY_FILE);
-    let written =
-        std::fs::File::create_new(&path).and_then(|mut file| file.write_all(repository_template().as_bytes()));
-    match written {
-        Ok(()) => {}
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            return Err(CliError::usage(format!("`{}` exists already", path.display()))
-                .hinted("`spinney config show` tells what it sets"));
-        }
-        Err(error) => return Err(CliError::failed(format!("`{}` can't be written: {error}", path.display()))),
-    }
+    let path = root.join(file);
+    let written = if args.claude { write_claude_settings(app, &path)? } else { write_template(app, &path)? };
     if app.ui.json {
-        app.ui.print_json(&json!({ "path": path }));
+        app.ui.print_json(&json!({ "path": path, "written": written }));
     } else {
-        app.ui.say("every key is in it as a comment; `spinney config show` tells what holds");
         app.ui.print(path.display());
     }
     Ok(0)
+}
+
+fn write_template(app: &App, path: &Path) -> Result<bool> {
+    let written = File::create_new(path).and_then(|mut file| file.write_all(repository_template().as_bytes()));
+    match written {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            return Err(CliError::usage(format!("`{}` exists already", path.display()))
+                .hinted("`spinney config show` tells what it sets"));
+        }
+        Err(error) => return Err(unwritable(path, &error)),
+    }
+    app.ui.say("every key is in it as a comment; `spinney config show` tells what holds");
+    Ok(true)
+}
+
+/// Gives whether there was anything to write.
+fn write_claude_settings(app: &App, path: &Path) -> Result<bool> {
+    let settings = match fs::read_to_string(path) {
+        Ok(text) => Some(text),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => return Err(CliError::failed(format!("`{}` can't be read: {error}", path.display()))),
+    };
+    let merged = claude_settings::with_hooks(settings.as_deref()).map_err(|error| {
+        CliError::usage(format!("`{}` stays as it is: {error}", path.display()))
+            .hinted("mend or empty that part of it, and run the same command again")
+    })?;
+    let Some(merged) = merged else {
+        app.ui.say("its hooks call Spinney already; nothing to do");
+        return Ok(false);
+    };
+    replace(path, &merged).map_err(|error| unwritable(path, &error))?;
+    app.ui.say("`claude --worktree NAME` now works in a workspace, and removes it only if nothing could be missed");
+    Ok(true)
+}
+
+/// Replaces a file in one step, and the one that a link leads to rather than the link.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let directory = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(directory)?;
+    let permissions = fs::metadata(&path).map_or(Permissions::from_mode(0o644), |found| found.permissions());
+    let mut file = tempfile::NamedTempFile::new_in(directory)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().set_permissions(permissions)?;
+    file.as_file().sync_all()?;
+    file.persist(&path)?;
+    Ok(())
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> CliError {
+    CliError::failed(format!("`{}` can't be written: {error}", path.display()))
 }

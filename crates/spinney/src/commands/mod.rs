@@ -9,6 +9,7 @@ pub mod conflicts;
 pub mod demo;
 pub mod doctor;
 pub mod exec;
+pub mod hook;
 pub mod init;
 pub mod ls;
 pub mod measure;
@@ -52,6 +53,7 @@ pub async fn run(app: &App, command: Command) -> Result<u8> {
         Command::Conflicts(args) => conflicts::run(app, args).await,
         Command::Repo(args) => repo::run(app, args).await,
         Command::Init(args) => init::run(app, args).await,
+        Command::Hook(args) => hook::run(app, args).await,
         Command::Trust(args) => trust::run(app, args).await,
         Command::Config(args) => config::run(app, args).await,
         Command::Doctor(args) => doctor::run(app, args).await,

@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::json;
 use spinney_core::work::{InvalidWork, parse_conversation, parse_number};
 use spinney_core::{BranchName, CommitId, Method, Platform, Work};
-use spinney_engine::{Continued, Request, Resolution};
+use spinney_engine::{Context, Continued, Engine, Request, Resolution};
 
 use crate::app::App;
 use crate::background;
@@ -117,21 +117,33 @@ pub async fn run(app: &App, args: NewArgs) -> Result<u8> {
     let engine = app.engine().await?;
     let context = app.context(&engine).await?;
     let (context, resolution) = engine.resolve(context, &request, &app.observer()).await?;
+    hand_over(app, &engine, &context, &resolution, started).await?;
+    Ok(0)
+}
+
+/// Gives the workspace to whoever asked, and lets the pool be filled up for the next.
+pub async fn hand_over(
+    app: &App,
+    engine: &Engine,
+    context: &Context,
+    resolution: &Resolution,
+    started: Instant,
+) -> Result<()> {
     app.ui.progress.clear();
     if app.ui.json {
-        let mut document = document::workspace(&engine, &resolution.workspace);
+        let mut document = document::workspace(engine, &resolution.workspace);
         document["method"] = json!(resolution.method);
         document["warm"] = json!(resolution.set_up_at.is_some());
         document["set_up_at"] = json!(resolution.set_up_at);
         app.ui.print_json(&document);
     } else {
-        app.ui.say(format!("{}, {}", sentence(&resolution), words::took(started.elapsed())));
+        app.ui.say(format!("{}, {}", sentence(resolution), words::took(started.elapsed())));
         app.ui.print(resolution.workspace.path.display());
     }
     if resolution.method == Method::Created {
-        background::fill_pool(app, &engine, &context).await?;
+        background::fill_pool(app, engine, context).await?;
     }
-    Ok(0)
+    Ok(())
 }
 
 /// Whether it came from the pool, and how far its set-up lies back.

@@ -134,7 +134,7 @@ fn in_words(reason: &Reason) -> String {
     }
 }
 
-fn tell(app: &App, context: &Context, removed: &Removed) {
+pub fn tell(app: &App, context: &Context, removed: &Removed) {
     let Removed { workspace, verdict, branch_deleted } = removed;
     let until = words::date(spinney_core::Timestamp::now().plus(context.config().cleanup.trash_for.0));
     let with: Vec<_> =

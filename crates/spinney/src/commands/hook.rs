@@ -1,0 +1,168 @@
+//! `spinney hook`: what Claude Code calls to make and unmake a worktree of its own.
+//!
+//! Both get one JSON object on stdin. `worktree-create` answers with the path alone on stdout. To `worktree-remove`, zero
+//! means that the worktree is gone; any other status makes Claude Code keep it and say where it is.
+
+use std::io::{IsTerminal, Read};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::{Args, Subcommand};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use spinney_core::names::for_message;
+use spinney_core::{Sweep, Work};
+use spinney_engine::{Among, Context, Engine, Request};
+
+use crate::app::{App, current_directory};
+use crate::background;
+use crate::commands::{new, rm};
+use crate::document;
+use crate::error::{CliError, Result};
+
+/// Far more than Claude Code sends.
+const MAX_INPUT_BYTES: u64 = 1024 * 1024;
+
+/// Serve as Claude Code's worktree hooks
+///
+/// `spinney init --claude` writes the settings that call them; then `claude --worktree NAME` works in a workspace.
+#[derive(Debug, Args)]
+#[command(after_help = "Example: spinney init --claude && claude --worktree dark-mode")]
+pub struct HookArgs {
+    #[command(subcommand)]
+    command: HookCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum HookCommand {
+    /// WorktreeCreate: give the task that the worktree is named after its workspace, and print the path
+    #[command(after_help = "The name of a workspace that is there means that one.\n\n\
+        Example: echo '{\"hook_event_name\":\"WorktreeCreate\",\"name\":\"dark-mode\"}' | spinney hook worktree-create")]
+    WorktreeCreate,
+    /// WorktreeRemove: move a workspace to the trash if nothing in it could be missed; else it stays
+    #[command(
+        after_help = "Never forces: uncommitted, untracked and unpushed work keeps the workspace, with exit status 3.\n\n\
+        Example: echo '{\"hook_event_name\":\"WorktreeRemove\",\"worktree_path\":\"…\"}' | spinney hook worktree-remove"
+    )]
+    WorktreeRemove,
+}
+
+/// What comes with a WorktreeCreate. More may come with later versions.
+#[derive(Debug, Deserialize)]
+struct Create {
+    hook_event_name: String,
+    name: String,
+    /// Where the session runs.
+    cwd: Option<PathBuf>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Remove {
+    hook_event_name: String,
+    worktree_path: PathBuf,
+}
+
+pub async fn run(app: &App, args: HookArgs) -> Result<u8> {
+    match args.command {
+        HookCommand::WorktreeCreate => {
+            let input: Create = read_input()?;
+            require_event("WorktreeCreate", &input.hook_event_name)?;
+            create(app, input).await
+        }
+        HookCommand::WorktreeRemove => {
+            let input: Remove = read_input()?;
+            require_event("WorktreeRemove", &input.hook_event_name)?;
+            remove(app, &input.worktree_path).await
+        }
+    }
+}
+
+async fn create(app: &App, input: Create) -> Result<u8> {
+    let started = Instant::now();
+    let engine = app.engine().await?;
+    let directory = match input.cwd {
+        Some(directory) => directory,
+        None => current_directory()?,
+    };
+    let context = engine.repository(app.global.repo.as_deref(), &directory).await?;
+    let request = request(&engine, &context, input.name).await?;
+    let (context, resolution) = engine.resolve(context, &request, &app.observer()).await?;
+    new::hand_over(app, &engine, &context, &resolution, started).await?;
+    Ok(0)
+}
+
+/// The workspace of that name means its own work; any other name is a task.
+async fn request(engine: &Engine, context: &Context, name: String) -> Result<Request> {
+    let live = engine.workspaces(Some(&context.repository.id), Among::Live).await?;
+    if let Some(workspace) = live.into_iter().find(|workspace| workspace.name.as_str() == name) {
+        return Ok(Request::new(workspace.work));
+    }
+    let work = Work::task(&name).map_err(|error| CliError::usage(error.to_string()))?;
+    Ok(Request { title: Some(name), ..Request::new(work) })
+}
+
+async fn remove(app: &App, path: &Path) -> Result<u8> {
+    let engine = app.engine().await?;
+    let Some(workspace) = engine.workspace_at(path, Among::Live).await? else {
+        return already_gone(app, &engine, path).await;
+    };
+    let context = engine.context_of(&workspace).await?;
+    match engine.let_go(&context, &workspace, Sweep::Teardown, &app.observer()).await {
+        Ok(removed) => {
+            rm::tell(app, &context, &removed);
+            background::purge_what_is_due(app, &engine).await?;
+            if app.ui.json {
+                app.ui.print_json(&document::workspace(&engine, &removed.workspace));
+            }
+            Ok(0)
+        }
+        Err(error) => {
+            let name = &workspace.name;
+            Err(CliError::from(error).hinted(format!("it stays as it is; `spinney why {name}` explains")))
+        }
+    }
+}
+
+/// What was removed before is as the caller wants it; what was never a workspace is nobody's to remove here.
+async fn already_gone(app: &App, engine: &Engine, path: &Path) -> Result<u8> {
+    match engine.workspace_at(path, Among::Removed).await? {
+        Some(workspace) if !path.exists() => {
+            app.ui.say(format!("{} was removed before", workspace.name));
+            if app.ui.json {
+                app.ui.print_json(&document::workspace(engine, &workspace));
+            }
+            Ok(0)
+        }
+        _ => {
+            let path = for_message(&path.to_string_lossy());
+            let error = CliError::not_found(format!("`{path}` is no workspace of Spinney, and stays as it is"));
+            Err(error.hinted("`spinney ls --json` tells where the workspaces are"))
+        }
+    }
+}
+
+/// Reads one JSON object, without waiting for the end of the input, which nobody promised.
+fn read_input<T: DeserializeOwned>() -> Result<T> {
+    let stdin = std::io::stdin();
+    let wrong = |detail: String| {
+        CliError::usage(format!("the input of the hook {detail}"))
+            .hinted("Claude Code calls this; `spinney init --claude` sets it up")
+    };
+    if stdin.is_terminal() {
+        return Err(wrong("comes on stdin, as JSON".to_owned()));
+    }
+    let mut values = serde_json::Deserializer::from_reader(stdin.lock().take(MAX_INPUT_BYTES)).into_iter();
+    match values.next() {
+        Some(Ok(input)) => Ok(input),
+        Some(Err(error)) => Err(wrong(format!("can't be read: {}", for_message(&error.to_string())))),
+        None => Err(wrong("is empty".to_owned())),
+    }
+}
+
+fn require_event(wanted: &str, given: &str) -> Result<()> {
+    if given == wanted {
+        return Ok(());
+    }
+    Err(CliError::usage(format!("this serves `{wanted}`, and was called for `{}`", for_message(given)))
+        .hinted("`spinney init --claude` writes the right settings"))
+}
