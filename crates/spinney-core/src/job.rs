@@ -119,6 +119,9 @@ pub struct JobRequest {
     pub suggest: Option<BranchName>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
+    /// The repository whose configuration has the agent, where that is not the one it works on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub configured_in: Option<RepositoryName>,
 }
 
 /// What a job has come to, as far as it has; grows without a migration.
@@ -127,6 +130,8 @@ pub struct JobRequest {
 pub struct Outcome {
     pub summary: Option<String>,
     pub error: Option<String>,
+    /// Whether the agent has done its part: what is left is to deliver it.
+    pub finished: bool,
     /// The branch as git told it at the end: an agent may rename it.
     pub branch: Option<String>,
     pub base_commit: Option<CommitId>,

@@ -99,6 +99,9 @@ impl fmt::Display for Bytes {
 }
 
 impl Share {
+    /// Nothing of the whole.
+    pub const ZERO: Self = Self(0);
+
     /// Whether nothing is meant: what the share governs is off.
     #[must_use]
     pub fn is_zero(self) -> bool {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use spinney_core::config::{Config, ConfigError, Resolved, TrustRequest, needs_trust};
+use spinney_core::config::{Config, ConfigError, Resolved, TrustRequest, WorkspaceConfig, needs_trust};
 use spinney_core::{CommitId, Merge, Repository};
 use spinney_git::{Credential, Remote};
 
@@ -20,6 +20,8 @@ pub struct Context {
     pub resolved: Resolved,
     /// What a person must still agree to before it counts.
     pub untrusted: Option<TrustRequest>,
+    /// What whoever asks has instead of the configured `[workspace]`.
+    workspace: Option<WorkspaceConfig>,
     /// How commits were found to stand to each other, which never changes.
     merges: Mutex<HashMap<[CommitId; 3], Merge>>,
 }
@@ -28,6 +30,14 @@ impl Context {
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.resolved.config
+    }
+
+    /// The same, with other settings for its workspaces: those of an agent.
+    #[must_use]
+    pub fn with_workspace(mut self, settings: WorkspaceConfig) -> Self {
+        self.resolved.config.workspace = settings.clone();
+        self.workspace = Some(settings);
+        self
     }
 
     /// How a tip stands to its base and its base commit. What was answered once is not asked again.
@@ -74,7 +84,11 @@ impl Engine {
             return Ok(context);
         }
         let file = self.load_repository_file(&context.git, Some(base)).await?;
-        self.context_with(context.repository, context.git, file).await
+        let refreshed = self.context_with(context.repository, context.git, file).await?;
+        Ok(match context.workspace {
+            Some(settings) => refreshed.with_workspace(settings),
+            None => refreshed,
+        })
     }
 
     async fn context_with(
@@ -94,7 +108,14 @@ impl Engine {
             layers.repository(&place, &text, trusted)?;
             untrusted = request.filter(|_| !trusted);
         }
-        Ok(Context { repository, git, resolved: layers.resolve()?, untrusted, merges: Mutex::default() })
+        Ok(Context {
+            repository,
+            git,
+            resolved: layers.resolve()?,
+            untrusted,
+            workspace: None,
+            merges: Mutex::default(),
+        })
     }
 
     /// Reads the file from the main checkout; for a bare repository from its base commit; never from a workspace.
@@ -125,7 +146,7 @@ impl Engine {
     }
 
     /// The remote that requests use: the configured one, else `origin`, else the only one; none where there is none.
-    pub(crate) async fn remote(&self, context: &Context) -> Result<Option<Remote>> {
+    pub async fn remote(&self, context: &Context) -> Result<Option<Remote>> {
         let remotes = context.git.load_remotes().await?;
         let names = || remotes.iter().map(|remote| remote.name.clone()).collect::<Vec<_>>();
         let repository = || context.repository.name.clone();
@@ -146,7 +167,7 @@ impl Engine {
     }
 
     /// The credential that a repository names, read from the environment each time and never written down.
-    pub(crate) fn credential(&self, repository: &Repository) -> Result<Option<Credential>> {
+    pub fn credential(&self, repository: &Repository) -> Result<Option<Credential>> {
         let Some(variable) = &repository.token_env else { return Ok(None) };
         match self.variable(variable) {
             Some(secret) => Ok(Some(Credential::token(secret))),

@@ -61,6 +61,17 @@ impl Engine {
         &self.config
     }
 
+    #[must_use]
+    pub fn account(&self) -> &str {
+        &self.account
+    }
+
+    /// The environment that the engine was opened with.
+    #[must_use]
+    pub fn environment(&self) -> &[(OsString, OsString)] {
+        &self.environment
+    }
+
     /// The git of this engine, found and checked on first use.
     pub async fn git(&self) -> Result<&Git> {
         let options = || GitOptions { remembered: Some(self.home.git()), ..GitOptions::new(self.environment.clone()) };

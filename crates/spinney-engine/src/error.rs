@@ -164,7 +164,7 @@ impl Error {
 
     /// The message with its causes, for where only a text is kept.
     #[must_use]
-    pub(crate) fn in_full(&self) -> String {
+    pub fn in_full(&self) -> String {
         let mut text = self.to_string();
         let mut source = std::error::Error::source(self);
         while let Some(cause) = source {

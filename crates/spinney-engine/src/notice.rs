@@ -1,7 +1,12 @@
 //! What the engine tells while it works. The library never prints: whoever calls it decides what becomes of this.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
+
+use spinney_core::quantity::Span;
+
+use crate::plural;
 
 /// Something worth telling a person while a request is under way.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +49,27 @@ pub enum Warning {
     Recovered { what: String },
     /// A step after the main thing failed, and nothing depends on it.
     Minor { what: String },
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::FetchFailed { remote, cause, age } => {
+                write!(f, "could not fetch from `{remote}` ({cause}); going on with what ")?;
+                match age {
+                    Some(age) => write!(f, "was fetched {} ago", Span(*age)),
+                    None => f.write_str("is here, of unknown age"),
+                }
+            }
+            Self::SetupWithheld { lines } => {
+                let lines = plural(*lines, "setup line");
+                write!(f, "{lines} of `spinney.toml` not run: nobody trusted it yet; see `spinney trust`")
+            }
+            Self::NotCopied { path, reason } => write!(f, "`{}` was not copied: {reason}", path.display()),
+            Self::MadeRoom { name, evidence } => write!(f, "{name} went to the trash to make room ({evidence})"),
+            Self::Recovered { what } | Self::Minor { what } => f.write_str(what),
+        }
+    }
 }
 
 /// Receives what the engine tells.

@@ -1,7 +1,28 @@
 //! Jobs: an agent's run on a piece of work, from prompt to pull request.
+//!
+//! [`Jobs`] records, starts, cancels and tries again; a process of its own ([`runner`]) runs each job and holds its lock.
+//! Nothing here prints or reads the user's environment: the engine was opened with it.
 
+mod agent;
+mod control;
+mod error;
+mod family;
+mod forge;
+mod jobs;
+mod launch;
+mod lock;
+mod log;
+mod process;
+mod queue;
+mod runner;
 pub mod runtime;
 pub mod runtimes;
 mod sink;
+mod uuid;
 
+pub use agent::Agent;
+pub use error::{Error, Result};
+pub use jobs::{Busy, Jobs, NewJob};
+pub use launch::{COMMAND, Launcher};
+pub use log::LogReader;
 pub use sink::Sink;

@@ -52,3 +52,4 @@ CREATE TABLE sessions (
 
 CREATE INDEX sessions_by_job ON sessions (job_id, started_at);
 CREATE INDEX sessions_by_workspace ON sessions (workspace_id, agent, started_at);
+CREATE INDEX sessions_by_conversation ON sessions (conversation);

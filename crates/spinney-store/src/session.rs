@@ -1,6 +1,6 @@
 //! The sessions of jobs.
 
-use spinney_core::{JobId, Session, Timestamp, Work, WorkspaceId};
+use spinney_core::{JobId, Session, Timestamp, Usage, Work, WorkspaceId};
 use sqlx::any::AnyRow;
 
 use crate::row::Reader;
@@ -91,6 +91,13 @@ impl Connection {
         );
         let query = query.bind(workspace.as_str()).bind(agent).bind(work.kind.as_str()).bind(&work.key);
         self.fetch_optional(query).await?.as_ref().map(session).transpose()
+    }
+
+    /// What all sessions of a conversation took together.
+    pub async fn spent_in(&mut self, conversation: &str) -> Result<Usage, Error> {
+        let query = select_sessions!("WHERE conversation = $1").bind(conversation);
+        let rows = self.fetch_all(query).await?;
+        rows.iter().try_fold(Usage::default(), |sum, row| Ok(sum.plus(session(row)?.usage)))
     }
 
     /// Forgets the conversations of sessions that ended before a time, so that none of them is gone on with; tells how

@@ -173,14 +173,6 @@ fn warning_text(warning: &Warning) -> String {
             };
             format!("could not fetch from `{remote}` ({cause}); {known}")
         }
-        Warning::SetupWithheld { lines } => {
-            format!(
-                "{} of `spinney.toml` not run: nobody trusted it yet; see `spinney trust`",
-                plural(*lines, "setup line")
-            )
-        }
-        Warning::NotCopied { path, reason } => format!("`{}` was not copied: {reason}", path.display()),
-        Warning::MadeRoom { name, .. } => name.clone(),
-        Warning::Recovered { what } | Warning::Minor { what } => what.clone(),
+        other => other.to_string(),
     }
 }

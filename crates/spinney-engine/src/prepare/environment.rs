@@ -14,12 +14,23 @@ impl Engine {
         context: &Context,
         workspace: &Workspace,
     ) -> Result<Vec<(OsString, OsString)>> {
-        let ports = self.store.read().await?.ports_of(&workspace.id).await?;
+        let variables = self.workspace_variables(context, workspace).await?;
         let is_git = |key: &OsString| key.to_str().is_some_and(|key| key.starts_with("GIT_"));
-        let mut environment: Vec<_> = self.environment.iter().filter(|(key, _)| !is_git(key)).cloned().collect();
+        let is_set = |key: &OsString| variables.iter().any(|(known, _)| known == key);
+        let inherited = self.environment.iter().filter(|(key, _)| !is_git(key) && !is_set(key)).cloned();
+        Ok(inherited.chain(variables.iter().cloned()).collect())
+    }
+
+    /// What a command in a workspace is told about it.
+    pub async fn workspace_variables(
+        &self,
+        context: &Context,
+        workspace: &Workspace,
+    ) -> Result<Vec<(OsString, OsString)>> {
+        let ports = self.store.read().await?.ports_of(&workspace.id).await?;
+        let mut variables = Vec::new();
         let mut set = |key: &str, value: &dyn AsRef<std::ffi::OsStr>| {
-            environment.retain(|(known, _)| known != key);
-            environment.push((key.into(), value.as_ref().to_owned()));
+            variables.push((OsString::from(key), value.as_ref().to_owned()));
         };
         set("PWD", &workspace.path);
         set("SPINNEY_WORKTREE_PATH", &workspace.path);
@@ -32,6 +43,6 @@ impl Engine {
         for port in ports {
             set(&format!("SPINNEY_PORT_{}", port.name.to_uppercase()), &port.port.to_string());
         }
-        Ok(environment)
+        Ok(variables)
     }
 }

@@ -1,0 +1,99 @@
+//! An agent as its jobs see it: its configuration, and the runtime that executes it.
+
+use std::path::PathBuf;
+
+use spinney_core::AgentName;
+use spinney_core::config::{AgentConfig, Config, Strategy};
+use spinney_engine::Context;
+
+use crate::runtime::{Runtime, Settings, Unsupported};
+use crate::{Error, Result, runtimes};
+
+#[derive(Debug, Clone)]
+pub struct Agent {
+    pub name: AgentName,
+    pub config: AgentConfig,
+    pub runtime: &'static dyn Runtime,
+    pub(crate) settings: Settings,
+}
+
+impl Agent {
+    /// Finds a configured agent that its runtime can execute as configured.
+    pub fn find(context: &Context, name: &AgentName) -> Result<Self> {
+        let config = context.config();
+        let Some(agent) = config.agents.get(name) else {
+            let withheld = context.untrusted.as_ref().is_some_and(|untrusted| untrusted.agents.contains(name));
+            return Err(match withheld {
+                true => Error::UntrustedAgent { name: name.to_string() },
+                false => Error::UnknownAgent { name: name.to_string(), known: names(config) },
+            });
+        };
+        let (runtime, settings) = check(context, name, agent)?;
+        Ok(Self { name: name.clone(), config: agent.clone(), runtime, settings })
+    }
+
+    /// Checks every configured agent, so that a mistake is told when it is made.
+    pub fn check_all(context: &Context) -> Result<()> {
+        context.config().agents.iter().try_for_each(|(name, agent)| check(context, name, agent).map(drop))
+    }
+
+    /// The agent that is meant when none is named: the only one there is.
+    pub fn only(config: &Config) -> Result<AgentName> {
+        match config.agents.keys().collect::<Vec<_>>().as_slice() {
+            [only] => Ok((*only).clone()),
+            _ => Err(Error::NoAgent { known: names(config) }),
+        }
+    }
+
+    /// Whether its jobs run in a directory as it is.
+    #[must_use]
+    pub fn is_static(&self) -> bool {
+        self.config.workspace.settings.strategy == Strategy::Static
+    }
+
+    /// The directory that `working_directory` means.
+    #[must_use]
+    pub fn directory(&self, context: &Context) -> PathBuf {
+        let root = context.git.root().unwrap_or_else(|| context.git.common_dir());
+        let directory = root.join(&self.config.working_directory.root);
+        directory.canonicalize().unwrap_or(directory)
+    }
+
+    /// The part of the repository that the agent starts in, where `working_directory` is one.
+    pub(crate) fn subdirectory(&self, context: &Context) -> Option<PathBuf> {
+        let below = self.directory(context).strip_prefix(context.git.root()?).ok()?.to_owned();
+        (!below.as_os_str().is_empty()).then_some(below)
+    }
+
+    /// What no two of its jobs may share, where that is known before a workspace is.
+    pub(crate) fn static_place(&self, context: &Context) -> Option<String> {
+        self.is_static().then(|| format!("directory {}", self.directory(context).display()))
+    }
+}
+
+fn names(config: &Config) -> Vec<String> {
+    config.agents.keys().map(ToString::to_string).collect()
+}
+
+fn check(context: &Context, name: &AgentName, agent: &AgentConfig) -> Result<(&'static dyn Runtime, Settings)> {
+    let fault = |key: &str, message: String| context.resolved.agent_error(name, key, message);
+    let Some(runtime) = runtimes::find(agent.runtime.as_str()) else {
+        let known: Vec<_> = runtimes::all().iter().map(|runtime| format!("`{}`", runtime.name())).collect();
+        return Err(fault("runtime", format!("`{}` is none of {}", agent.runtime, known.join(", "))).into());
+    };
+    let is_set = |key: &str| context.resolved.agent_place(name, key).is_some();
+    let settings = Settings {
+        command: agent.command.clone(),
+        model: agent.model.clone(),
+        // A default that a runtime can't honour is no wish of anybody's.
+        permission_mode: agent.permission_mode.clone().filter(|_| is_set("permission_mode")),
+        allowed_tools: agent.allowed_tools.clone(),
+        disallowed_tools: agent.disallowed_tools.clone(),
+        system_prompt: Some(agent.system_prompt.clone()).filter(|text| !text.is_empty()),
+        hands_off: !agent.handoff_at.is_zero() && is_set("handoff_at"),
+    };
+    match runtime.check(&settings) {
+        Ok(()) => Ok((runtime, settings)),
+        Err(Unsupported { key, message }) => Err(fault(key, message).into()),
+    }
+}

@@ -1,0 +1,106 @@
+//! Everything that can go wrong with jobs, what kind of failure it is, and what helps.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use spinney_core::config::ConfigError;
+use spinney_core::names::for_message;
+use spinney_core::{JobId, JobStatus};
+use spinney_engine::ErrorKind;
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Engine(#[from] spinney_engine::Error),
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error("`{}` can't be {doing}", .path.display())]
+    Files { path: PathBuf, doing: &'static str, source: io::Error },
+    #[error("no agent is called `{}`; {}", for_message(.name), listed(.known))]
+    UnknownAgent { name: String, known: Vec<String> },
+    #[error("no agent is named; {}", listed(.known))]
+    NoAgent { known: Vec<String> },
+    #[error("agent `{name}` is the repository's own, and nobody trusted it yet")]
+    UntrustedAgent { name: String },
+    #[error("{what} is being worked on by job {job} (`{agent}`, {status})")]
+    Held { what: String, job: JobId, agent: String, status: JobStatus },
+    #[error("no job is called `{}`", for_message(.name))]
+    UnknownJob { name: String },
+    #[error("`{}` could be any of {}", for_message(.name), .candidates.join(", "))]
+    AmbiguousJob { name: String, candidates: Vec<String> },
+    #[error("job {id} is {status}, and there is nothing to cancel")]
+    NotRunning { id: JobId, status: JobStatus },
+    #[error("job {id} is {status}: it can be tried again once it has ended")]
+    NotEnded { id: JobId, status: JobStatus },
+    #[error("job {id} runs on another machine")]
+    OtherNode { id: JobId },
+    #[error("the job's process could not be started")]
+    Start { source: io::Error },
+    #[error("{message}")]
+    Refused { message: String, hint: String },
+}
+
+impl Error {
+    pub(crate) fn files(path: &Path, doing: &'static str, source: io::Error) -> Self {
+        Self::Files { path: path.to_owned(), doing, source }
+    }
+
+    /// What the failure means to whoever asked.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Engine(error) => error.kind(),
+            Self::Config(_) | Self::NoAgent { .. } | Self::Refused { .. } => ErrorKind::Usage,
+            Self::UntrustedAgent { .. } => ErrorKind::Blocked,
+            Self::UnknownAgent { .. } | Self::UnknownJob { .. } | Self::AmbiguousJob { .. } => ErrorKind::NotFound,
+            Self::Held { .. } => ErrorKind::Held,
+            Self::NotRunning { .. } | Self::NotEnded { .. } | Self::OtherNode { .. } => ErrorKind::Blocked,
+            Self::Files { .. } | Self::Start { .. } => ErrorKind::Failed,
+        }
+    }
+
+    /// What helps.
+    #[must_use]
+    pub fn hints(&self) -> Vec<String> {
+        match self {
+            Self::Engine(error) => error.hints(),
+            Self::Config(error) => error.hint().into_iter().collect(),
+            Self::Refused { hint, .. } => vec![hint.clone()],
+            Self::UntrustedAgent { .. } => vec!["`spinney trust` shows it, and asks".to_owned()],
+            Self::UnknownAgent { known, .. } | Self::NoAgent { known } if known.is_empty() => vec![
+                "write one into `$XDG_CONFIG_HOME/spinney/config.toml`: `[agents.coder]` with `runtime = \"claude\"`"
+                    .to_owned(),
+            ],
+            Self::NoAgent { .. } => vec!["`spinney run --agent NAME …`".to_owned()],
+            Self::Held { job, .. } => vec![
+                format!("`spinney run --wait …` takes the place behind it; `spinney logs {job} -f` shows it"),
+                format!("`spinney cancel {job}` ends it"),
+            ],
+            Self::UnknownJob { .. } => vec!["`spinney jobs` lists them".to_owned()],
+            Self::NotEnded { id, .. } => vec![format!("`spinney cancel {id}` ends it")],
+            Self::NotRunning { id, .. } => vec![format!("`spinney retry {id}` runs it again")],
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl From<spinney_store::Error> for Error {
+    fn from(error: spinney_store::Error) -> Self {
+        Self::Engine(error.into())
+    }
+}
+
+impl From<spinney_git::Error> for Error {
+    fn from(error: spinney_git::Error) -> Self {
+        Self::Engine(error.into())
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => "none is configured".to_owned(),
+        names => format!("there is {}", names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
+    }
+}

@@ -1,0 +1,303 @@
+//! What can be asked about jobs, from wherever: recorded, started, looked at, cancelled, tried again.
+
+use std::path::PathBuf;
+
+use spinney_core::{
+    AgentName, Cancel, Job, JobId, JobRequest, JobStatus, Outcome, Platform, RepositoryId, Session, SessionStatus,
+    Timestamp, Work, WorkKind,
+};
+use spinney_engine::{Context, Engine};
+use spinney_store::JobFilter;
+
+use crate::launch::Launcher;
+use crate::lock::{self, JobLock, Places};
+use crate::log::LogReader;
+use crate::{Agent, Error, Result, family, queue};
+
+/// Jobs of one home.
+#[derive(Debug)]
+pub struct Jobs<'e> {
+    pub(crate) engine: &'e Engine,
+    pub(crate) places: Places,
+    launcher: Launcher,
+}
+
+/// What somebody asks for.
+#[derive(Debug, Clone)]
+pub struct NewJob {
+    pub agent: AgentName,
+    /// None: the job is its own work.
+    pub work: Option<Work>,
+    pub title: Option<String>,
+    pub prompt: String,
+    pub trigger: Platform,
+    pub request: JobRequest,
+}
+
+/// What to do when the same work is being done already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Busy {
+    Refuse,
+    /// Take the place behind it.
+    Wait,
+}
+
+/// More than a prompt that a person or a thread wrote.
+const MAX_PROMPT_BYTES: usize = 1 << 20;
+
+impl<'e> Jobs<'e> {
+    pub fn open(engine: &'e Engine, launcher: Launcher) -> Result<Self> {
+        Ok(Self { engine, places: Places::open(engine.home().root())?, launcher })
+    }
+
+    /// Records a job and starts its process, which waits for its turn by itself.
+    pub async fn submit(&self, context: Context, new: NewJob, busy: Busy) -> Result<Job> {
+        let agent = Agent::find(&context, &new.agent)?;
+        if new.prompt.len() > MAX_PROMPT_BYTES {
+            return Err(Error::Refused {
+                message: format!("the prompt has {} bytes, and {MAX_PROMPT_BYTES} is the most", new.prompt.len()),
+                hint: "put it into a file, and name that in the prompt".to_owned(),
+            });
+        }
+        let configured_in = context.repository.name.clone();
+        let context = self.repository_of(context, &agent).await?;
+        let mut request = new.request;
+        request.configured_in = (configured_in != context.repository.name).then_some(configured_in);
+        let id = JobId::generate();
+        let work = new.work.unwrap_or_else(|| Work { kind: WorkKind::Job, key: id.to_string() });
+        let mut job = Job {
+            account: context.repository.account.clone(),
+            node: self.engine.home().node().clone(),
+            repository_id: context.repository.id.clone(),
+            repository: context.repository.name.clone(),
+            agent: new.agent.to_string(),
+            work,
+            title: new.title,
+            prompt: new.prompt,
+            trigger: new.trigger,
+            status: JobStatus::Pending,
+            waits_for: None,
+            cancel: Cancel::No,
+            attempt: 0,
+            place: agent.static_place(&context),
+            workspace_id: None,
+            request,
+            outcome: Outcome::default(),
+            created_at: Timestamp::now(),
+            started_at: None,
+            ended_at: None,
+            id,
+        };
+        // Nobody else knows the id yet.
+        let path = self.places.lock(&job.id);
+        let Some(lock) = JobLock::take(&path)? else { return Err(Error::NotEnded { id: job.id, status: job.status }) };
+        let inserted = self.insert(&mut job, busy).await;
+        if let Err(error) = inserted {
+            lock.discard();
+            return Err(error);
+        }
+        self.start(&job, lock).await?;
+        Ok(job)
+    }
+
+    /// The repository that an agent works on: the one at hand, the one that its `working_directory` lies in, or a managed
+    /// clone of its `url`.
+    async fn repository_of(&self, context: Context, agent: &Agent) -> Result<Context> {
+        let directory = &agent.config.working_directory;
+        let Some(url) = &directory.url else {
+            let place = agent.directory(&context);
+            if agent.is_static() || context.git.root().is_none_or(|root| place.starts_with(root)) {
+                return Ok(context);
+            }
+            return Ok(self.engine.repository(Some(&place.to_string_lossy()), self.engine.home().root()).await?);
+        };
+        let known = self.engine.repositories().await?;
+        if let Some(clone) = known.into_iter().find(|known| known.managed && known.url.as_ref() == Some(url)) {
+            return Ok(self.engine.repository(Some(&clone.name.to_string()), self.engine.home().root()).await?);
+        }
+        if !directory.auto_clone {
+            return Err(Error::Refused {
+                message: format!("agent `{}` works on `{url}`, which is not cloned yet", agent.name),
+                hint: format!("`spinney repo add {url}` clones it; `auto_clone = true` lets its jobs do so"),
+            });
+        }
+        let add = spinney_engine::AddRepository::default();
+        Ok(self.engine.add_repository(url, self.engine.home().root(), &add, &|_| {}).await?)
+    }
+
+    async fn insert(&self, job: &mut Job, busy: Busy) -> Result<()> {
+        let mut db = self.engine.store().write().await?;
+        db.lock_queue(&job.node).await?;
+        if let Some(workspace) = db.workspace_of_work(&job.repository_id, &job.work).await?
+            && job.place.is_none()
+        {
+            job.place = Some(workspace.id.to_string());
+        }
+        if busy == Busy::Refuse {
+            let jobs = db.unfinished_jobs(&job.node).await?;
+            if let Some(other) = jobs.iter().find(|other| queue::contend(other, job)) {
+                let what = job.work.workspace_name().to_string();
+                let (id, agent, status) = (other.id.clone(), other.agent.clone(), other.status);
+                return Err(Error::Held { what, job: id, agent, status });
+            }
+        }
+        db.insert_job(job).await?;
+        db.commit().await?;
+        Ok(())
+    }
+
+    /// Starts a job's process; a job that can't be started has failed.
+    async fn start(&self, job: &Job, lock: JobLock) -> Result<()> {
+        let Err(error) = self.launcher.start(self.engine.home().root(), &job.id, &lock) else { return Ok(()) };
+        let mut failed = Job { status: JobStatus::Failed, ended_at: Some(Timestamp::now()), ..job.clone() };
+        failed.outcome.error = Some(error.to_string());
+        let mut db = self.engine.store().write().await?;
+        db.update_job(&failed, JobStatus::Pending).await?;
+        db.commit().await?;
+        lock.discard();
+        Err(error)
+    }
+
+    /// Finds a job by what a person typed: an id, or the beginning of one.
+    pub async fn find(&self, text: &str) -> Result<Job> {
+        let mut found = self.engine.store().read().await?.find_jobs(self.engine.account(), text).await?;
+        match found.len() {
+            0 => Err(Error::UnknownJob { name: text.to_owned() }),
+            1 => Ok(found.remove(0)),
+            _ => {
+                let candidates =
+                    found.iter().map(|job| format!("{} ({})", job.id, job.work.workspace_name())).collect();
+                Err(Error::AmbiguousJob { name: text.to_owned(), candidates })
+            }
+        }
+    }
+
+    /// Loads a job again.
+    pub async fn load(&self, id: &JobId) -> Result<Job> {
+        let job = self.engine.store().read().await?.job(id).await?;
+        job.ok_or_else(|| Error::UnknownJob { name: id.to_string() })
+    }
+
+    /// Loads jobs, newest first.
+    pub async fn list(
+        &self,
+        repository: Option<&RepositoryId>,
+        statuses: &[JobStatus],
+        limit: u32,
+    ) -> Result<Vec<Job>> {
+        let filter = JobFilter {
+            account: self.engine.account().to_owned(),
+            node: None,
+            repository: repository.cloned(),
+            statuses: statuses.to_vec(),
+        };
+        Ok(self.engine.store().read().await?.jobs(&filter, limit).await?)
+    }
+
+    /// Loads a job's sessions, oldest first.
+    pub async fn sessions(&self, id: &JobId) -> Result<Vec<Session>> {
+        Ok(self.engine.store().read().await?.sessions_of(id).await?)
+    }
+
+    /// Asks a job to end, or ends it at once.
+    pub async fn cancel(&self, job: &Job, cancel: Cancel) -> Result<()> {
+        if !self.engine.store().read().await?.request_cancel(&job.id, cancel).await? {
+            let Job { id, status, .. } = self.load(&job.id).await?;
+            return Err(Error::NotRunning { id, status });
+        }
+        self.places.ring();
+        Ok(())
+    }
+
+    /// Runs a job that has ended again: in the same workspace, and in the same session where its runtime can.
+    pub async fn retry(&self, job: &Job) -> Result<Job> {
+        if job.node != *self.engine.home().node() {
+            return Err(Error::OtherNode { id: job.id.clone() });
+        }
+        let Some(lock) = JobLock::take(&self.places.lock(&job.id))? else {
+            let Job { id, status, .. } = self.load(&job.id).await?;
+            return Err(Error::NotEnded { id, status });
+        };
+        if !self.engine.store().read().await?.reopen_job(&job.id).await? {
+            // It waits or runs, and its process is dead: whoever finds it first settles it.
+            drop(lock);
+            self.settle_dead(job).await?;
+            let Job { id, status, .. } = self.load(&job.id).await?;
+            return Err(Error::NotEnded { id, status });
+        }
+        let completed = job.status == JobStatus::Completed;
+        let mut job = self.load(&job.id).await?;
+        if completed {
+            // There is nothing left to deliver: somebody wants it done once more.
+            job.outcome.finished = false;
+            self.engine.store().read().await?.record_outcome(&job.id, &job.outcome).await?;
+        }
+        self.start(&job, lock).await?;
+        Ok(job)
+    }
+
+    /// A job's log, from its beginning.
+    #[must_use]
+    pub fn log(&self, id: &JobId) -> LogReader {
+        LogReader::new(self.log_path(id))
+    }
+
+    #[must_use]
+    pub fn log_path(&self, id: &JobId) -> PathBuf {
+        self.places.log(id)
+    }
+
+    /// Whether the job's process has ended: nothing more happens to the job, its workspace included.
+    #[must_use]
+    pub fn is_over(&self, id: &JobId) -> bool {
+        lock::is_free(&self.places.lock(id))
+    }
+
+    /// Settles the jobs of this node whose processes died: ends what is left of their agents, keeps their work, and calls
+    /// them interrupted. One indexed query when there is nothing. Tells which they were.
+    pub async fn recover(&self) -> Result<Vec<Job>> {
+        let unfinished = self.engine.store().read().await?.unfinished_jobs(self.engine.home().node()).await?;
+        let mut settled = Vec::new();
+        for job in unfinished {
+            settled.extend(self.settle_dead(&job).await?);
+        }
+        Ok(settled)
+    }
+
+    /// The same, but for one's own.
+    pub(crate) async fn recover_others(&self, own: &JobId) -> Result<()> {
+        let unfinished = self.engine.store().read().await?.unfinished_jobs(self.engine.home().node()).await?;
+        for job in unfinished.iter().filter(|job| job.id != *own) {
+            self.settle_dead(job).await?;
+        }
+        Ok(())
+    }
+
+    /// Settles one job if its process is dead.
+    async fn settle_dead(&self, job: &Job) -> Result<Option<Job>> {
+        let Some(lock) = JobLock::take(&self.places.lock(&job.id))? else { return Ok(None) };
+        // It may have ended, and given up its lock, since its row was read.
+        let mut job = self.load(&job.id).await?;
+        if job.status.is_final() {
+            lock.discard();
+            return Ok(None);
+        }
+        let before = job.status;
+        let id = job.id.clone();
+        let _ = tokio::task::spawn_blocking(move || family::end_all(&id)).await;
+        job.outcome.error = Some(match before {
+            JobStatus::Running => "its process died; its work is as it was left".to_owned(),
+            _ => "its process died while it waited".to_owned(),
+        });
+        job.status = JobStatus::Interrupted;
+        job.waits_for = None;
+        job.ended_at = Some(Timestamp::now());
+        let mut db = self.engine.store().write().await?;
+        db.end_sessions(&job.id, SessionStatus::Ended).await?;
+        let settled = db.update_job(&job, before).await?;
+        db.commit().await?;
+        lock.discard();
+        self.places.ring();
+        Ok(settled.then_some(job))
+    }
+}

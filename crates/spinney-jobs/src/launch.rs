@@ -1,0 +1,34 @@
+//! Starts a job's process: this very program, in a session of its own, with the job's lock as its standard input.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use spinney_core::JobId;
+use tokio::process::Command;
+
+use crate::lock::JobLock;
+use crate::{Error, Result};
+
+/// The hidden command that a job's process runs.
+pub const COMMAND: &str = "job-run";
+
+/// How this program is started again.
+#[derive(Debug, Clone)]
+pub struct Launcher {
+    pub program: PathBuf,
+    /// What comes before the command: the home, and the configuration that holds.
+    pub arguments: Vec<OsString>,
+}
+
+impl Launcher {
+    /// Starts the process of a job, which keeps the lock from here on.
+    pub(crate) fn start(&self, home: &Path, job: &JobId, lock: &JobLock) -> Result<()> {
+        #[expect(clippy::disallowed_methods, reason = "this very program, as the process of one job")]
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments).arg(COMMAND).arg(job.as_str()).current_dir(home);
+        command.stdin(lock.carrier()?).stdout(Stdio::null()).stderr(Stdio::null());
+        // It outlives whoever started it; while that one lives, it is waited for in the background.
+        command.spawn().map(drop).map_err(|source| Error::Start { source })
+    }
+}

@@ -1,0 +1,232 @@
+//! A job's log: one JSON object a line, appended as things happen.
+//!
+//! Memory is bounded whatever an agent prints: a line is cut, and a log that has become huge takes no more of an agent's
+//! output, though still all that Spinney itself has to say.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use spinney_core::{JobEvent, LogEntry, Timestamp};
+
+use crate::{Error, Result, Sink};
+
+/// An agent that prints more than this is not read by anybody.
+const MAX_OUTPUT_BYTES: u64 = 4 << 30;
+/// What one event may hold of an agent's text.
+const MAX_TEXT_BYTES: usize = 256 << 10;
+/// A line of a log that is longer was not written by us.
+const MAX_ENTRY_BYTES: u64 = 16 << 20;
+
+#[derive(Debug)]
+pub struct Log {
+    path: PathBuf,
+    file: BufWriter<File>,
+    written: u64,
+    /// The first failure; the job goes on without its log, and says so at the end.
+    fault: Option<io::Error>,
+}
+
+impl Log {
+    /// Opens a job's log to go on with it.
+    pub fn open(path: &Path) -> Result<Self> {
+        let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path);
+        let file = file.map_err(|source| Error::files(path, "opened", source))?;
+        let written = file.metadata().map_or(0, |metadata| metadata.len());
+        let mut log =
+            Self { path: path.to_owned(), file: BufWriter::with_capacity(64 << 10, file), written, fault: None };
+        if written > 0 && !ends_with_newline(path) {
+            // The process before us died in the middle of a line.
+            log.write(b"\n");
+        }
+        Ok(log)
+    }
+
+    /// Makes all that was written visible to who follows.
+    pub fn flush(&mut self) {
+        let outcome = self.file.flush();
+        self.note(outcome);
+    }
+
+    /// What went wrong with the log, if anything did.
+    #[must_use]
+    pub fn fault(&self) -> Option<String> {
+        let fault = self.fault.as_ref()?;
+        Some(format!("the log `{}` is not whole: {fault}", self.path.display()))
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.written += bytes.len() as u64;
+        let outcome = self.file.write_all(bytes);
+        self.note(outcome);
+    }
+
+    fn note(&mut self, outcome: io::Result<()>) {
+        if let Err(error) = outcome {
+            self.fault.get_or_insert(error);
+        }
+    }
+}
+
+impl Sink for Log {
+    fn emit(&mut self, mut event: JobEvent) {
+        if self.written > MAX_OUTPUT_BYTES && is_of_agent(&event) {
+            return;
+        }
+        shorten(&mut event);
+        let entry = LogEntry { at_ms: Timestamp::now().as_millisecond(), event };
+        if let Ok(mut line) = serde_json::to_vec(&entry) {
+            line.push(b'\n');
+            self.write(&line);
+        }
+    }
+}
+
+fn is_of_agent(event: &JobEvent) -> bool {
+    matches!(event, JobEvent::Output { .. } | JobEvent::Text { .. } | JobEvent::ToolResult { .. })
+}
+
+/// Cuts what an agent made too long.
+fn shorten(event: &mut JobEvent) {
+    match event {
+        JobEvent::Output { text, cut_bytes, .. } => *cut_bytes += cut(text),
+        JobEvent::Text { text } | JobEvent::ToolResult { text, .. } | JobEvent::HandOff { note: text } => {
+            let left_out = cut(text);
+            if left_out > 0 {
+                text.push_str(&format!("… ({left_out} bytes more)"));
+            }
+        }
+        JobEvent::ToolUse { detail, .. } | JobEvent::PermissionDenied { detail, .. } => drop(cut(detail)),
+        _ => {}
+    }
+}
+
+fn cut(text: &mut String) -> u64 {
+    let before = text.len();
+    text.truncate(text.floor_char_boundary(MAX_TEXT_BYTES));
+    (before - text.len()) as u64
+}
+
+fn ends_with_newline(path: &Path) -> bool {
+    let last = || -> io::Result<u8> {
+        let mut file = File::open(path)?;
+        file.seek(SeekFrom::End(-1))?;
+        let mut byte = [0];
+        file.read_exact(&mut byte)?;
+        Ok(byte[0])
+    };
+    last().is_ok_and(|byte| byte == b'\n')
+}
+
+/// Reads a log from its beginning, and goes on as it grows.
+#[derive(Debug)]
+pub struct LogReader {
+    path: PathBuf,
+    file: Option<BufReader<File>>,
+    /// A line whose end was not written yet.
+    partial: Vec<u8>,
+}
+
+impl LogReader {
+    #[must_use]
+    pub fn new(path: PathBuf) -> Self {
+        Self { path, file: None, partial: Vec::new() }
+    }
+
+    /// Reads the next whole line, as it is; none when there is none yet.
+    pub fn next_line(&mut self) -> Result<Option<Vec<u8>>> {
+        if self.file.is_none() {
+            match File::open(&self.path) {
+                Ok(file) => self.file = Some(BufReader::with_capacity(64 << 10, file)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+                Err(source) => return Err(Error::files(&self.path, "read", source)),
+            }
+        }
+        let Some(file) = &mut self.file else { return Ok(None) };
+        loop {
+            let room = MAX_ENTRY_BYTES.saturating_sub(self.partial.len() as u64);
+            let read = file.by_ref().take(room).read_until(b'\n', &mut self.partial);
+            let read = read.map_err(|source| Error::files(&self.path, "read", source))?;
+            if self.partial.last() == Some(&b'\n') {
+                return Ok(Some(std::mem::take(&mut self.partial)));
+            }
+            if room == 0 {
+                self.partial.clear();
+            } else if read == 0 {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Reads the next entry; what is none is passed over.
+    pub fn next_entry(&mut self) -> Result<Option<LogEntry>> {
+        while let Some(line) = self.next_line()? {
+            if let Ok(entry) = serde_json::from_slice(&line) {
+                return Ok(Some(entry));
+            }
+        }
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use spinney_core::Stream;
+
+    use super::*;
+
+    fn text(text: &str) -> JobEvent {
+        JobEvent::Text { text: text.to_owned() }
+    }
+
+    #[test]
+    fn a_reader_follows_a_writer_line_by_line() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log");
+        let mut reader = LogReader::new(path.clone());
+        assert_eq!(reader.next_entry().unwrap(), None);
+        let mut log = Log::open(&path).unwrap();
+        log.emit(text("one"));
+        assert_eq!(reader.next_entry().unwrap(), None, "not flushed yet");
+        log.flush();
+        assert_eq!(reader.next_entry().unwrap().unwrap().event, text("one"));
+        assert_eq!(reader.next_entry().unwrap(), None);
+        log.emit(text("two"));
+        log.flush();
+        assert_eq!(reader.next_entry().unwrap().unwrap().event, text("two"));
+    }
+
+    #[test]
+    fn half_a_line_of_a_dead_writer_does_not_spoil_the_next() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log");
+        std::fs::write(&path, "{\"at_ms\":1,\"ty").unwrap();
+        let mut log = Log::open(&path).unwrap();
+        log.emit(text("after"));
+        log.flush();
+        assert_eq!(LogReader::new(path).next_entry().unwrap().unwrap().event, text("after"));
+    }
+
+    #[test]
+    fn what_is_too_long_is_cut_and_said() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log");
+        let mut log = Log::open(&path).unwrap();
+        let long = "ü".repeat(MAX_TEXT_BYTES);
+        log.emit(JobEvent::Output { stream: Stream::Stdout, text: long.clone(), cut_bytes: 5 });
+        log.emit(text(&long));
+        log.flush();
+        let mut reader = LogReader::new(path);
+        match reader.next_entry().unwrap().unwrap().event {
+            JobEvent::Output { text, cut_bytes, .. } => {
+                assert_eq!((text.len() as u64) + cut_bytes - 5, long.len() as u64)
+            }
+            other => panic!("{other:?}"),
+        }
+        match reader.next_entry().unwrap().unwrap().event {
+            JobEvent::Text { text } => assert!(text.ends_with("bytes more)") && text.len() < MAX_TEXT_BYTES + 100),
+            other => panic!("{other:?}"),
+        }
+    }
+}

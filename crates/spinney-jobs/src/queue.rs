@@ -1,0 +1,134 @@
+//! Whose turn it is: at most `max_workers` jobs at once on a node, of an agent at most as many as it says, one in a
+//! place; first come, first served among those that could start.
+
+use spinney_core::{Job, JobId, JobStatus};
+
+/// How many may run at once.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    pub max_workers: u32,
+    /// Of the job's own agent; zero: no limit but the workers.
+    pub max_concurrent: u32,
+}
+
+/// How the words begin that tell that an agent has enough to do: who comes later must not wait behind such a job.
+const AGENT_BUSY: &str = "agent ";
+
+/// Says what a job has to wait for; none when it may start. `jobs` are the node's jobs that are not over, in order.
+pub(crate) fn waits_for(jobs: &[Job], id: &JobId, limits: Limits) -> Option<String> {
+    let position = jobs.iter().position(|job| job.id == *id)?;
+    let job = &jobs[position];
+    let running = || jobs.iter().filter(|other| other.status == JobStatus::Running);
+    if let Some(other) = holder(jobs, job) {
+        return Some(format!("job {} of `{}`, which has {}", other.id, other.agent, other.work.workspace_name()));
+    }
+    // Of two that want the same place, the older goes first.
+    if let Some(older) = jobs[..position].iter().find(|older| older.status == JobStatus::Pending && contend(older, job))
+    {
+        return Some(format!("job {} of `{}`, which asked first", older.id, older.agent));
+    }
+    let of_agent = running().filter(|other| is_same_agent(other, job)).count();
+    let older_of_agent = jobs[..position].iter().filter(|older| {
+        older.status == JobStatus::Pending && is_same_agent(older, job) && holder(jobs, older).is_none()
+    });
+    let limit = limits.max_concurrent as usize;
+    if limit > 0 && of_agent + older_of_agent.count() >= limit {
+        return Some(format!("{AGENT_BUSY}`{}` ({of_agent} of {limit} busy)", job.agent));
+    }
+    let is_ahead = |older: &&Job| {
+        older.status == JobStatus::Pending
+            && holder(jobs, older).is_none()
+            && !older.waits_for.as_deref().is_some_and(|text| text.starts_with(AGENT_BUSY))
+    };
+    let (busy, ahead) = (running().count(), jobs[..position].iter().filter(is_ahead).count());
+    let max = limits.max_workers as usize;
+    (busy + ahead >= max).then(|| format!("a worker ({busy} of {max} busy)"))
+}
+
+/// The running job that stands in a job's way.
+fn holder<'a>(jobs: &'a [Job], job: &Job) -> Option<&'a Job> {
+    jobs.iter().find(|other| other.status == JobStatus::Running && contend(other, job))
+}
+
+/// Whether two jobs may not run at the same time.
+pub(crate) fn contend(one: &Job, other: &Job) -> bool {
+    let same_place = one.place.is_some() && one.place == other.place;
+    let same_work = one.repository_id == other.repository_id && one.work == other.work;
+    one.id != other.id && (same_place || same_work)
+}
+
+fn is_same_agent(one: &Job, other: &Job) -> bool {
+    one.agent == other.agent && one.repository_id == other.repository_id
+}
+
+#[cfg(test)]
+mod tests {
+    use spinney_core::{Cancel, JobRequest, NodeId, Outcome, Platform, RepositoryId, Timestamp, Work};
+
+    use super::*;
+
+    const NO_LIMIT: Limits = Limits { max_workers: 2, max_concurrent: 0 };
+
+    fn jobs(described: &[(&str, u64, JobStatus)]) -> Vec<Job> {
+        let (node, repository) = (NodeId::generate(), RepositoryId::generate());
+        let job = |(agent, issue, status): &(&str, u64, JobStatus)| Job {
+            id: JobId::generate(),
+            account: "local".into(),
+            node: node.clone(),
+            repository_id: repository.clone(),
+            repository: "acme/app".parse().unwrap(),
+            agent: (*agent).to_owned(),
+            work: Work::issue(*issue),
+            title: None,
+            prompt: String::new(),
+            trigger: Platform::Cli,
+            status: *status,
+            waits_for: None,
+            cancel: Cancel::No,
+            attempt: 0,
+            place: None,
+            workspace_id: None,
+            request: JobRequest::default(),
+            outcome: Outcome::default(),
+            created_at: Timestamp::from_millisecond(0),
+            started_at: None,
+            ended_at: None,
+        };
+        described.iter().map(job).collect()
+    }
+
+    fn waits(jobs: &[Job], index: usize, limits: Limits) -> Option<String> {
+        waits_for(jobs, &jobs[index].id, limits)
+    }
+
+    #[test]
+    fn workers_are_shared_in_order() {
+        use JobStatus::{Pending, Running};
+        let jobs = jobs(&[("a", 1, Running), ("a", 2, Pending), ("a", 3, Pending)]);
+        assert_eq!(waits(&jobs, 1, NO_LIMIT), None);
+        assert_eq!(waits(&jobs, 2, NO_LIMIT).unwrap(), "a worker (1 of 2 busy)");
+    }
+
+    #[test]
+    fn who_waits_for_something_else_does_not_hold_others_up() {
+        use JobStatus::{Pending, Running};
+        let mut jobs = jobs(&[("a", 1, Running), ("b", 1, Pending), ("a", 2, Pending), ("c", 3, Pending)]);
+        assert!(waits(&jobs, 1, NO_LIMIT).unwrap().contains("which has issue-1"));
+        assert_eq!(waits(&jobs, 2, NO_LIMIT), None, "the one before it waits for issue-1");
+        let one = Limits { max_concurrent: 1, ..NO_LIMIT };
+        assert_eq!(waits(&jobs, 2, one).unwrap(), "agent `a` (1 of 1 busy)");
+        jobs[2].waits_for = waits(&jobs, 2, one);
+        assert_eq!(waits(&jobs, 3, NO_LIMIT), None, "the one before it waits for its agent");
+    }
+
+    #[test]
+    fn one_place_has_one_job_and_the_older_goes_first() {
+        use JobStatus::Pending;
+        let mut jobs = jobs(&[("a", 1, Pending), ("b", 2, Pending), ("c", 3, Pending)]);
+        jobs[1].place = Some("here".into());
+        jobs[2].place = Some("here".into());
+        let four = Limits { max_workers: 4, max_concurrent: 0 };
+        assert_eq!(waits(&jobs, 1, four), None);
+        assert!(waits(&jobs, 2, four).unwrap().ends_with("which asked first"));
+    }
+}

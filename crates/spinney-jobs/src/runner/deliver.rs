@@ -1,0 +1,204 @@
+//! Delivers a completed job's work:
+//!
+//! 1. what is left over is committed;
+//! 2. what changed since the base is counted; nothing changed means nothing pushed;
+//! 3. the commit is pushed to the branch, with a lease where we pushed before;
+//! 4. a pull request is opened, if the agent's policy wants one and the branch has none.
+//!
+//! Each part leaves what it finds done, so that a retry after any failure makes nothing twice.
+
+use std::time::Duration;
+
+use spinney_core::config::{CommitPlaceholder, OnPushFailure, PullRequestPlaceholder};
+use spinney_core::names::cut_for_message;
+use spinney_core::{BranchName, CommitId, JobPhase, NewPullRequest, Push, WorkKind, Workspace};
+use spinney_git::{Identity, Lease, Worktree};
+use tokio::time::sleep;
+
+use super::setup::Place;
+use super::{End, Run, Step, in_full};
+use crate::control::Stop;
+
+/// How long to wait before each further try of a push that failed for a passing reason.
+const PUSH_AGAIN_AFTER: [Duration; 4] =
+    [Duration::from_secs(1), Duration::from_secs(3), Duration::from_secs(9), Duration::from_secs(27)];
+/// What of a summary makes a commit's or a pull request's title.
+const TITLE_BYTES: usize = 72;
+
+impl Run<'_> {
+    pub(super) async fn deliver(&mut self, place: &Place) -> Step<()> {
+        let Some(workspace) = place.workspace() else { return Ok(()) };
+        self.begin(JobPhase::Deliver, None);
+        // What an earlier attempt pushed is known by the row alone.
+        let row = self.jobs.engine.store().read().await?.workspace(&workspace.id).await?;
+        let workspace = row.unwrap_or_else(|| workspace.clone());
+        let worktree = Worktree::open(&self.context.git, &workspace.path)?;
+        let identity = Identity { name: "Spinney".to_owned(), email: "spinney@localhost".to_owned() };
+        let committed = worktree.commit_all(&self.commit_message(&workspace), &identity).await?;
+        for path in committed.left {
+            self.warn(format!("`{}` is a repository of its own: it was not committed", path.display()));
+        }
+        let head = worktree.load_head().await?;
+        let Some(commit) = head.commit().cloned() else { return Ok(()) };
+        let branch = head.branch().cloned().unwrap_or_else(|| workspace.branch.clone());
+        let changes = self.context.git.load_changes(&workspace.base_commit, &commit).await?;
+        let outcome = &mut self.job.outcome;
+        outcome.commit = Some(commit.clone());
+        outcome.branch = Some(branch.to_string());
+        (outcome.commits, outcome.files) = (changes.commits, changes.files);
+        (outcome.insertions, outcome.deletions) = (changes.insertions, changes.deletions);
+        if changes.commits == 0 {
+            outcome.push = Some(Push::Nothing);
+            self.begin(JobPhase::Deliver, Some("nothing changed since the base: nothing pushed".to_owned()));
+            return self.record().await;
+        }
+        self.record().await?;
+        self.push(&workspace, &branch, &commit).await?;
+        let pushed = (self.job.outcome.push == Some(Push::Pushed)).then_some(&commit);
+        self.jobs.engine.record_delivery(&self.context, &workspace, Some(&branch), pushed, None).await?;
+        self.record().await?;
+        if pushed.is_some() && self.agent.config.workspace.create_pr {
+            let url = self.open_pull_request(&workspace, &branch).await?;
+            self.begin(JobPhase::Deliver, Some(url.clone()));
+            self.jobs.engine.record_delivery(&self.context, &workspace, None, None, Some(&url)).await?;
+            self.job.outcome.pull_request = Some(url);
+            self.record().await?;
+        }
+        Ok(())
+    }
+
+    async fn push(&mut self, workspace: &Workspace, branch: &BranchName, commit: &CommitId) -> Step<()> {
+        let policy = &self.agent.config.workspace;
+        let on_failure = policy.on_push_failure;
+        if !policy.push_on_success {
+            self.job.outcome.push = Some(Push::Off);
+            return Ok(());
+        }
+        if workspace.base_branch.as_ref() == Some(branch) && workspace.branch != *branch {
+            return Err(End::Failed(format!("its agent went to `{branch}`, which is its base: that is not pushed")));
+        }
+        let Some(remote) = self.jobs.engine.remote(&self.context).await? else {
+            self.job.outcome.push = Some(Push::NoRemote);
+            self.begin(JobPhase::Deliver, Some("there is no remote: nothing pushed".to_owned()));
+            return Ok(());
+        };
+        // A branch that somebody else pushed under this name is never overwritten.
+        let lease = match &workspace.metadata.pushed_commit {
+            Some(pushed) if workspace.branch == *branch => Lease::At(pushed.clone()),
+            _ => Lease::Absent,
+        };
+        let credential = self.jobs.engine.credential(&self.context.repository)?;
+        let mut waits = PUSH_AGAIN_AFTER.iter();
+        let error = loop {
+            let pushed = self.context.git.push(&remote.name, commit, branch, &lease, credential.as_ref()).await;
+            let Err(error) = pushed else {
+                self.job.outcome.push = Some(Push::Pushed);
+                self.begin(JobPhase::Deliver, Some(format!("pushed `{branch}` to {}", remote.name)));
+                return Ok(());
+            };
+            match waits.next().filter(|_| on_failure == OnPushFailure::Retry && error.is_temporary()) {
+                Some(wait) => {
+                    self.warn(format!("the push failed, and is tried again in {} s: {error}", wait.as_secs()));
+                    tokio::select! {
+                        () = sleep(*wait) => {}
+                        stop = self.control.more_than(Stop::TimedOut) => return Err(End::Stopped(stop)),
+                    }
+                }
+                None => break error,
+            }
+        };
+        let text = in_full(&error.into());
+        self.job.outcome.push = Some(Push::Refused);
+        match on_failure {
+            OnPushFailure::Warn => {
+                self.warn(format!("not pushed: {text}"));
+                Ok(())
+            }
+            OnPushFailure::Retry | OnPushFailure::Fail => Err(End::Failed(text)),
+        }
+    }
+
+    async fn open_pull_request(&mut self, workspace: &Workspace, branch: &BranchName) -> Step<String> {
+        let Some(base) = workspace.base_branch.clone() else {
+            return Err(End::Failed("a pull request is wanted, and no base branch is known".to_owned()));
+        };
+        let Some(forge) = self.jobs.forge(&self.context).await? else {
+            return Err(End::Failed(
+                "a pull request is wanted, and the remote is on none of the configured forges".to_owned(),
+            ));
+        };
+        if let Some(existing) = forge.fetch_pull_request_of(branch).await.map_err(|error| failed(&error))?
+            && existing.state == spinney_core::PullRequestState::Open
+        {
+            return Ok(existing.url);
+        }
+        let mut title = self.job.title.clone().or_else(|| workspace.title.clone());
+        if let (None, WorkKind::Issue, Ok(number)) = (&title, self.job.work.kind, self.job.work.key.parse()) {
+            // A title is nice to have: without it the prompt's first line will do.
+            title = forge.fetch_issue(number).await.ok().flatten().map(|issue| issue.title);
+        }
+        let title = title.unwrap_or_else(|| first_line(&self.job.prompt));
+        let policy = &self.agent.config.workspace;
+        let value = |placeholder| match placeholder {
+            PullRequestPlaceholder::Title => title.clone(),
+            PullRequestPlaceholder::Summary => self.job.outcome.summary.clone().unwrap_or_default(),
+            PullRequestPlaceholder::Closes => match self.job.work.kind {
+                WorkKind::Issue => format!("Fixes #{}", self.job.work.key),
+                _ => String::new(),
+            },
+            PullRequestPlaceholder::WorkItem => workspace.name.to_string(),
+            PullRequestPlaceholder::JobId => self.job.id.to_string(),
+            PullRequestPlaceholder::Agent => self.agent.name.to_string(),
+            PullRequestPlaceholder::Branch => branch.to_string(),
+        };
+        let new = NewPullRequest {
+            head: branch.clone(),
+            base,
+            title: first_line(&policy.pr_title.expand(value)),
+            body: policy.pr_body.expand(value).trim().to_owned(),
+        };
+        let opened = forge.open_pull_request(&new).await.map_err(|error| failed(&error))?;
+        Ok(opened.url)
+    }
+
+    fn commit_message(&self, workspace: &Workspace) -> String {
+        let summary = self.job.outcome.summary.as_deref().unwrap_or(&self.job.prompt);
+        self.agent.config.workspace.commit_message.expand(|placeholder| match placeholder {
+            CommitPlaceholder::Summary => summary.trim().to_owned(),
+            CommitPlaceholder::JobId => self.job.id.to_string(),
+            CommitPlaceholder::WorkItem => workspace.name.to_string(),
+        })
+    }
+
+    /// Reads the branch from git, now that nothing changes it any more: an agent may have renamed it.
+    pub(super) async fn read_branch(&mut self, place: &Place) {
+        let Some(workspace) = place.workspace() else { return };
+        let Ok(worktree) = Worktree::open(&self.context.git, &workspace.path) else { return };
+        let Ok(head) = worktree.load_head().await else { return };
+        if let Some(branch) = head.branch() {
+            self.job.outcome.branch = Some(branch.to_string());
+        }
+        if let Some(commit) = head.commit() {
+            self.job.outcome.commit = Some(commit.clone());
+            if let Ok(changes) = self.context.git.load_changes(&workspace.base_commit, commit).await {
+                self.job.outcome.commits = changes.commits;
+            }
+        }
+    }
+}
+
+fn failed(error: &dyn std::error::Error) -> End {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(&format!(": {cause}"));
+        source = cause.source();
+    }
+    End::Failed(text)
+}
+
+/// The first line that says something, cut to a title's length.
+fn first_line(text: &str) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    cut_for_message(line, TITLE_BYTES)
+}

@@ -1,0 +1,145 @@
+//! An agent's hooks: shell lines in the workspace, around its sessions.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use serde_json::json;
+use spinney_core::{JobEvent, JobPhase, JobStatus, Stream};
+
+use super::setup::Place;
+use super::{End, Run, Step};
+use crate::Sink;
+use crate::control::{Control, Stop};
+use crate::log::Log;
+use crate::process::{self, Lines, Ran};
+use crate::runtime::Invocation;
+
+/// How long the hooks after a run may take; those before it share the agent's own time.
+const CLOSING_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Writes what a hook prints into the log.
+#[derive(Debug)]
+struct Listener<'a>(&'a mut Log);
+
+impl Lines for Listener<'_> {
+    fn line(&mut self, stream: Stream, line: &[u8], cut_bytes: u64) {
+        let text = String::from_utf8_lossy(line).into_owned();
+        self.0.emit(JobEvent::Output { stream, text, cut_bytes });
+    }
+
+    fn pause(&mut self) {
+        self.0.flush();
+    }
+}
+
+impl Run<'_> {
+    /// Runs `before_run`; a failing line fails the job.
+    pub(super) async fn run_opening_hooks(&mut self, place: &Place) -> Step<()> {
+        let lines = self.agent.config.hooks.before_run.clone();
+        let control = self.control.clone();
+        for line in lines {
+            self.begin(JobPhase::BeforeRun, Some(line.clone()));
+            let ran = self.run_hook(place, &line, Vec::new(), Vec::new(), &control).await?;
+            if ran.stop != Stop::No {
+                return Err(End::Stopped(ran.stop));
+            }
+            if let Some(fault) = fault(&ran) {
+                return Err(End::Failed(format!("before_run `{line}` {fault}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs `after_run` or `on_error` with the job's result. What fails here is told and changes nothing.
+    pub(super) async fn run_closing_hooks(&mut self, place: &Place, status: JobStatus) {
+        let hooks = &self.agent.config.hooks;
+        let (phase, lines) = match status {
+            JobStatus::Completed => (JobPhase::AfterRun, hooks.after_run.clone()),
+            _ => (JobPhase::OnError, hooks.on_error.clone()),
+        };
+        if lines.is_empty() {
+            return;
+        }
+        let result = self.result(place, status).to_string();
+        let variables = vec![
+            (OsString::from("SPINNEY_JOB_STATUS"), OsString::from(status.as_str())),
+            (OsString::from("SPINNEY_JOB_RESULT"), OsString::from(&result)),
+        ];
+        let control = Control::listen(self.jobs.engine.store().clone(), self.job.id.clone(), self.jobs.places.bell());
+        for line in lines {
+            self.begin(phase, Some(line.clone()));
+            // A job that was cancelled still has its say, but not for ever.
+            let hook = self.run_hook(place, &line, variables.clone(), result.clone().into_bytes(), &control);
+            let told = match tokio::time::timeout(CLOSING_TIMEOUT, hook).await {
+                Ok(Ok(ran)) => fault(&ran),
+                Ok(Err(end)) => Some(end.message()),
+                Err(_) => Some("did not end in time".to_owned()),
+            };
+            if let Some(fault) = told {
+                self.warn(format!("{phase} `{line}` {fault}"));
+            }
+        }
+    }
+
+    async fn run_hook(
+        &mut self,
+        place: &Place,
+        line: &str,
+        variables: Vec<(OsString, OsString)>,
+        stdin: Vec<u8>,
+        control: &Control,
+    ) -> Step<Ran> {
+        let invocation = Invocation {
+            program: "sh".into(),
+            arguments: vec!["-c".into(), line.into()],
+            variables,
+            stdin: Vec::new(),
+        };
+        let environment = self.environment(place);
+        let failed = |error: std::io::Error| End::Failed(format!("hook `{line}` could not be run: {error}"));
+        let started = process::start(&invocation, place.directory(), &environment).map_err(failed)?;
+        started.run(stdin, control, &mut Listener(&mut self.log)).await.map_err(failed)
+    }
+
+    /// The job as its hooks see it.
+    fn result(&self, place: &Place, status: JobStatus) -> serde_json::Value {
+        let outcome = &self.job.outcome;
+        json!({
+            "id": self.job.id,
+            "agent": self.job.agent,
+            "status": status,
+            "repository": self.job.repository,
+            "work_item": self.job.work.workspace_name(),
+            "workspace": place.directory(),
+            "branch": outcome.branch,
+            "commit": outcome.commit,
+            "commits": outcome.commits,
+            "files": outcome.files,
+            "push": outcome.push,
+            "pull_request": outcome.pull_request,
+            "summary": outcome.summary,
+            "error": outcome.error,
+            "escaped": outcome.escaped,
+            "usage": outcome.usage,
+        })
+    }
+}
+
+/// How a hook failed; none when it did not.
+fn fault(ran: &Ran) -> Option<String> {
+    match (ran.exit.status, ran.exit.signal) {
+        (Some(0), _) => None,
+        (Some(status), _) => Some(format!("failed with status {status}{}", last_words(&ran.exit.stderr))),
+        (None, Some(signal)) => Some(format!("was ended by signal {signal}")),
+        (None, None) => Some("did not end".to_owned()),
+    }
+}
+
+fn last_words(stderr: &str) -> String {
+    stderr
+        .lines()
+        .rev()
+        .find(|line| !line.trim().is_empty())
+        .map(|line| format!(": {}", line.trim()))
+        .unwrap_or_default()
+}

@@ -1,0 +1,237 @@
+//! The way of a job, in the process of its own that runs it:
+//!
+//! 1. **turn**: it waits until it may start ([`turn`]), and its row says `running`;
+//! 2. **set up** ([`setup`]): the engine gives it its workspace, or it has a directory as it is;
+//! 3. **before_run** hooks, in the workspace ([`hooks`]);
+//! 4. **sessions** ([`sessions`]): one or more conversations of the runtime in that same workspace;
+//! 5. **deliver** ([`deliver`]): for a completed session only, commit what is left over, push, pull request;
+//! 6. **after_run** or **on_error** hooks, with the job's result;
+//! 7. the row says how it ended;
+//! 8. **tear down** ([`teardown`]): the workspace goes if it may, by the agent's `keep`.
+//!
+//! Set-up happens once and teardown once, however many sessions there are. A failure, a cancel, a time limit at any point
+//! leads to 6; the work stays where it is. When this process dies, whoever looks next finds the lock free and the row not
+//! over ([`crate::Jobs::recover`]); `retry` goes on in the same workspace and session.
+
+mod environment;
+mod hooks;
+mod pending;
+mod prompt;
+mod sessions;
+mod setup;
+
+mod tracker;
+mod turn;
+mod turns;
+
+use spinney_core::{Job, JobEvent, JobId, JobPhase, JobStatus, RepositoryName, SessionStatus, Timestamp};
+use spinney_engine::Context;
+
+use crate::control::{Control, Stop};
+use crate::lock::JobLock;
+use crate::log::Log;
+use crate::{Agent, Error, Jobs, Result, Sink, family};
+
+/// One job that is being run.
+#[derive(Debug)]
+pub(crate) struct Run<'a> {
+    jobs: &'a Jobs<'a>,
+    job: Job,
+    agent: Agent,
+    context: Context,
+    log: Log,
+    control: Control,
+}
+
+/// How a job ends when it does not complete.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum End {
+    Failed(String),
+    Stopped(Stop),
+}
+
+/// A part of a job's way.
+type Step<T> = std::result::Result<T, End>;
+
+impl End {
+    fn status(&self) -> JobStatus {
+        match self {
+            Self::Failed(_) | Self::Stopped(Stop::No) => JobStatus::Failed,
+            Self::Stopped(Stop::TimedOut) => JobStatus::TimedOut,
+            Self::Stopped(Stop::Terminated) => JobStatus::Interrupted,
+            Self::Stopped(Stop::Cancelled | Stop::AtOnce) => JobStatus::Cancelled,
+        }
+    }
+
+    fn message(&self) -> String {
+        match self {
+            Self::Failed(message) => message.clone(),
+            Self::Stopped(Stop::TimedOut) => "its time was up".to_owned(),
+            Self::Stopped(Stop::Terminated) => "its process was told to end".to_owned(),
+            Self::Stopped(_) => "cancelled".to_owned(),
+        }
+    }
+}
+
+impl<E: Into<Error>> From<E> for End {
+    fn from(error: E) -> Self {
+        Self::Failed(in_full(&error.into()))
+    }
+}
+
+/// An error with its causes and what helps, in one sentence.
+fn in_full(error: &Error) -> String {
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text.push_str(": ");
+            text.push_str(&cause_text);
+        }
+        source = cause.source();
+    }
+    text
+}
+
+impl Jobs<'_> {
+    /// Runs a job from its turn to its end. For the process that was started for it, and for no other: it adopts orphaned
+    /// processes and ends them.
+    pub async fn run(&self, id: &JobId) -> Result<JobStatus> {
+        // A process that leads a group already, as one that a person started by hand, has no session to leave.
+        let _ = rustix::process::setsid();
+        family::become_head();
+        let Some(lock) = JobLock::inherit(&self.places.lock(id))? else {
+            let status = self.load(id).await?.status;
+            return Err(Error::NotEnded { id: id.clone(), status });
+        };
+        let job = self.load(id).await?;
+        if job.status != JobStatus::Pending {
+            return Ok(job.status);
+        }
+        let mut log = Log::open(&self.places.log(id))?;
+        let status = match self.prepare(&job).await {
+            Ok((agent, context)) => {
+                let control = Control::listen(self.engine.store().clone(), id.clone(), self.places.bell());
+                let mut run = Run { jobs: self, job, agent, context, log, control };
+                Box::pin(run.go()).await
+            }
+            Err(error) => {
+                let end = End::from(error);
+                log.emit(JobEvent::Finished { status: end.status(), error: Some(end.message()) });
+                log.flush();
+                let mut job = job;
+                job.outcome.error = Some(end.message());
+                self.settle(&mut job, end.status()).await?;
+                end.status()
+            }
+        };
+        let _ = std::fs::remove_file(self.places.prompt(id));
+        lock.discard();
+        self.places.ring();
+        Ok(status)
+    }
+
+    async fn prepare(&self, job: &Job) -> Result<(Agent, Context)> {
+        let context = async |name: &RepositoryName| {
+            self.engine.repository(Some(&name.to_string()), self.engine.home().root()).await
+        };
+        let agent =
+            job.agent.parse().map_err(|_| Error::UnknownAgent { name: job.agent.clone(), known: Vec::new() })?;
+        let agent =
+            Agent::find(&context(job.request.configured_in.as_ref().unwrap_or(&job.repository)).await?, &agent)?;
+        Ok((agent, context(&job.repository).await?))
+    }
+
+    /// Writes how a job ended.
+    async fn settle(&self, job: &mut Job, status: JobStatus) -> Result<()> {
+        let before = job.status;
+        job.status = status;
+        job.waits_for = None;
+        job.ended_at = Some(Timestamp::now());
+        let mut db = self.engine.store().write().await?;
+        db.end_sessions(&job.id, SessionStatus::Ended).await?;
+        db.update_job(job, before).await?;
+        db.commit().await?;
+        Ok(())
+    }
+}
+
+impl Run<'_> {
+    async fn go(&mut self) -> JobStatus {
+        let (place, outcome) = self.work().await;
+        let status = match &outcome {
+            Ok(()) => JobStatus::Completed,
+            Err(end) => end.status(),
+        };
+        // An error of an attempt before is not one of this.
+        self.job.outcome.error = outcome.err().map(|end| end.message());
+        if let Some(place) = &place {
+            self.read_branch(place).await;
+            self.run_closing_hooks(place, status).await;
+            self.end_processes().await;
+        }
+        if let Some(fault) = self.log.fault() {
+            tracing::warn!("{fault}");
+        }
+        let settled = self.jobs.settle(&mut self.job, status).await;
+        if let (Some(place), Ok(())) = (&place, &settled) {
+            self.tear_down(place, status).await;
+        }
+        let error = self.job.outcome.error.clone();
+        self.emit(JobEvent::Finished { status, error });
+        status
+    }
+
+    /// Everything up to the delivery; with the place where the work was done, once there is one.
+    async fn work(&mut self) -> (Option<setup::Place>, Step<()>) {
+        let place = match self.take_turn_and_place().await {
+            Ok(place) => place,
+            Err(end) => return (None, Err(end)),
+        };
+        let outcome = self.work_in(&place).await;
+        (Some(place), outcome)
+    }
+
+    async fn work_in(&mut self, place: &setup::Place) -> Step<()> {
+        // What an earlier attempt finished is delivered, not done again.
+        if !self.job.outcome.finished {
+            self.control.limit(self.agent.config.timeout.0);
+            self.run_opening_hooks(place).await?;
+            let escape = self.watch_checkout();
+            let outcome = self.run_sessions(place).await;
+            self.end_processes().await;
+            self.note_escapes(escape).await;
+            outcome?;
+            self.job.outcome.finished = true;
+            self.record().await?;
+        }
+        self.deliver(place).await
+    }
+
+    /// Ends whatever the agent and the hooks left running.
+    async fn end_processes(&self) {
+        let id = self.job.id.clone();
+        let _ = tokio::task::spawn_blocking(move || family::end_all(&id)).await;
+    }
+
+    /// Writes what the job has come to so far.
+    async fn record(&mut self) -> Step<()> {
+        let mut db = self.jobs.engine.store().read().await?;
+        db.record_outcome(&self.job.id, &self.job.outcome).await?;
+        Ok(())
+    }
+
+    fn emit(&mut self, event: JobEvent) {
+        self.log.emit(event);
+        self.log.flush();
+    }
+
+    fn begin(&mut self, phase: JobPhase, detail: Option<String>) {
+        self.emit(JobEvent::Phase { phase, detail });
+    }
+
+    fn warn(&mut self, text: impl Into<String>) {
+        self.emit(JobEvent::Warning { text: text.into() });
+    }
+}

@@ -1,0 +1,159 @@
+//! The sessions of a job: it goes on with the conversation that it has, or begins one; hands off when the context is
+//! full; and starts fresh, saying so, when a conversation is gone.
+
+use spinney_core::quantity::Share;
+use spinney_core::{JobEvent, JobPhase, Session, SessionStatus, Timestamp};
+
+use super::prompt::HAND_OFF;
+use super::setup::Place;
+use super::tracker::new_session;
+use super::turns::Turned;
+use super::{End, Run, Step};
+use crate::control::Stop;
+use crate::runtime::{Conversation, Failure, Resuming};
+use crate::uuid;
+
+/// More hand-offs than a task needs that comes to an end.
+const MAX_HAND_OFFS: usize = 10;
+/// What is kept of the last thing that an agent says.
+const MAX_SUMMARY_BYTES: usize = 8 << 10;
+
+impl Run<'_> {
+    /// Runs sessions until one comes to its end.
+    pub(super) async fn run_sessions(&mut self, place: &Place) -> Step<()> {
+        let mut resumed = self.conversation_to_resume().await?;
+        let mut prompt = self.first_prompt(resumed.is_some());
+        for hand_offs in 0.. {
+            let turned = self.run_session(place, resumed.take(), &prompt, hand_offs < MAX_HAND_OFFS).await?;
+            if !turned.full {
+                return self.conclude(turned);
+            }
+            let note = self.ask_for_note(place, &turned).await?;
+            prompt = self.next_prompt(&note);
+        }
+        Ok(())
+    }
+
+    /// The conversation of the last job of this agent on this work in this very workspace.
+    async fn conversation_to_resume(&mut self) -> Step<Option<String>> {
+        if self.agent.runtime.resuming() == Resuming::Never {
+            return Ok(None);
+        }
+        let Some(workspace) = &self.job.workspace_id else { return Ok(None) };
+        let mut db = self.jobs.engine.store().read().await?;
+        let latest = db.latest_session(workspace, self.agent.name.as_str(), &self.job.work).await?;
+        let runtime = self.agent.runtime.name();
+        Ok(latest.filter(|session| session.runtime == runtime).and_then(|session| session.conversation))
+    }
+
+    /// Runs one session; where the conversation that it should go on with is gone, a fresh one instead.
+    async fn run_session(
+        &mut self,
+        place: &Place,
+        resumed: Option<String>,
+        prompt: &str,
+        may_hand_off: bool,
+    ) -> Step<Turned> {
+        let hand_off_at = if may_hand_off { self.hand_off_at() } else { Share::ZERO };
+        if let Some(conversation) = resumed {
+            let mut session = self.begin_session(Some(&conversation)).await?;
+            session.resumed = true;
+            let conversation = Conversation::Resumed(&conversation);
+            let turned = self.take_turn(place, session, conversation, prompt, hand_off_at).await?;
+            if turned.end.error != Some(Failure::ConversationGone) {
+                return self.end_session(turned).await;
+            }
+            let mut gone = turned;
+            gone.session.conversation = None;
+            self.end_session(gone).await?;
+            self.warn("the conversation of the session before is gone; this one starts fresh");
+        }
+        let named = (self.agent.runtime.resuming() == Resuming::ByOurName).then(uuid::random);
+        let session = self.begin_session(named.as_deref()).await?;
+        let conversation = Conversation::New(named.as_deref());
+        let turned = self.take_turn(place, session, conversation, prompt, hand_off_at).await?;
+        self.end_session(turned).await
+    }
+
+    fn hand_off_at(&self) -> Share {
+        match self.agent.runtime.resuming() {
+            Resuming::Never => Share::ZERO,
+            _ => self.agent.config.handoff_at,
+        }
+    }
+
+    async fn begin_session(&mut self, conversation: Option<&str>) -> Step<Session> {
+        let runtime = self.agent.runtime.name();
+        let mut session = new_session(&self.job, &self.agent.name, runtime);
+        session.conversation = conversation.map(ToOwned::to_owned);
+        self.jobs.engine.store().read().await?.put_session(&session).await?;
+        self.begin(JobPhase::Session, Some(runtime.to_owned()));
+        Ok(session)
+    }
+
+    /// Writes how a session ended, and adds it to what the job took.
+    async fn end_session(&mut self, mut turned: Turned) -> Step<Turned> {
+        let usage = turned.end.usage;
+        if usage.tokens() > 0 || usage.cost_micros.is_some() {
+            turned.session.usage = usage;
+        }
+        turned.session.status = match (&turned.end.error, turned.full, turned.stop) {
+            (_, true, _) => SessionStatus::HandedOff,
+            (_, _, stop) if stop != Stop::No => SessionStatus::Ended,
+            (Some(_), ..) => SessionStatus::Failed,
+            (None, ..) => SessionStatus::Finished,
+        };
+        turned.session.ended_at = Some(Timestamp::now());
+        self.jobs.engine.store().read().await?.put_session(&turned.session).await?;
+        self.job.outcome.usage = self.job.outcome.usage.plus(turned.session.usage);
+        self.job.outcome.denied.append(&mut turned.denied);
+        let error = match &turned.end.error {
+            Some(Failure::Other(text)) if turned.stop == Stop::No && !turned.full => Some(text.clone()),
+            _ => None,
+        };
+        let summary = turned.end.summary.clone();
+        self.emit(JobEvent::SessionFinished { summary, error });
+        Ok(turned)
+    }
+
+    /// Asks a session that was ended because its context was full for a note to its successor.
+    async fn ask_for_note(&mut self, place: &Place, full: &Turned) -> Step<String> {
+        let Some(conversation) = full.session.conversation.clone() else {
+            return Err(End::Failed("its context is full, and its runtime told no name to go on with".to_owned()));
+        };
+        let mut session = self.begin_session(Some(&conversation)).await?;
+        session.resumed = true;
+        let resumed = Conversation::Resumed(&conversation);
+        let turned = self.take_turn(place, session, resumed, HAND_OFF, Share::ZERO).await?;
+        let turned = self.end_session(turned).await?;
+        if turned.stop != Stop::No {
+            return Err(End::Stopped(turned.stop));
+        }
+        let note = match (turned.end.error, turned.end.summary) {
+            (None, Some(note)) if !note.trim().is_empty() => note,
+            (Some(Failure::Other(text)), _) => {
+                return Err(End::Failed(format!("its context is full, and no hand-off note could be had: {text}")));
+            }
+            _ => return Err(End::Failed("its context is full, and it wrote no hand-off note".to_owned())),
+        };
+        self.emit(JobEvent::HandOff { note: note.clone() });
+        Ok(note)
+    }
+
+    /// What the last session means for the job.
+    fn conclude(&mut self, turned: Turned) -> Step<()> {
+        if turned.stop != Stop::No {
+            return Err(End::Stopped(turned.stop));
+        }
+        let mut summary = turned.end.summary;
+        if let Some(text) = &mut summary {
+            text.truncate(text.floor_char_boundary(MAX_SUMMARY_BYTES));
+        }
+        self.job.outcome.summary = summary.filter(|text| !text.trim().is_empty());
+        match turned.end.error {
+            None => Ok(()),
+            Some(Failure::Other(text)) => Err(End::Failed(text)),
+            Some(Failure::ConversationGone) => Err(End::Failed("its conversation is gone".to_owned())),
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Gives a job its place: a workspace by the engine, or a directory as it is.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use spinney_core::config::{BranchValues, Fetch};
+use spinney_core::{BranchName, JobEvent, JobPhase, Stream, WorkKind, Workspace};
+use spinney_engine::notice::Notice;
+use spinney_engine::{Request, Resolution};
+
+use super::{End, Run, Step};
+use crate::Sink;
+use crate::control::Stop;
+
+/// Where a job's work is done.
+#[derive(Debug)]
+pub(crate) struct Place {
+    directory: PathBuf,
+    workspace: Option<Workspace>,
+    variables: Vec<(OsString, OsString)>,
+}
+
+impl Place {
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// None where the work is done in a directory as it is.
+    pub(super) fn workspace(&self) -> Option<&Workspace> {
+        self.workspace.as_ref()
+    }
+
+    /// What names the place among those that jobs have to themselves.
+    pub(super) fn name(&self) -> String {
+        match &self.workspace {
+            Some(workspace) => workspace.id.to_string(),
+            None => format!("directory {}", self.directory.display()),
+        }
+    }
+
+    pub(super) fn variables(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        self.variables.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
+}
+
+impl Run<'_> {
+    pub(super) async fn set_up(&mut self) -> Step<Place> {
+        if self.agent.is_static() {
+            return self.static_place();
+        }
+        self.begin(JobPhase::SetUp, None);
+        let request = self.request()?;
+        let engine = self.jobs.engine;
+        let context = engine.repository(Some(&self.job.repository.to_string()), engine.home().root()).await?;
+        let context = context.with_workspace(self.workspace_settings());
+        let control = self.control.clone();
+        let notes = std::sync::Mutex::new(Vec::new());
+        let observer = |notice: Notice| notes.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(notice);
+        let resolved = tokio::select! {
+            resolved = engine.resolve(context, &request, &observer) => Ok(resolved?),
+            stop = control.more_than(Stop::No) => Err(stop),
+        };
+        for notice in notes.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
+            self.tell(notice);
+        }
+        let (context, resolution) = match resolved {
+            Ok(resolved) => resolved,
+            Err(stop) => {
+                // What was begun is undone, as after a death.
+                engine.recover(&|_| {}).await?;
+                return Err(End::Stopped(stop));
+            }
+        };
+        engine.touch(&resolution.workspace).await?;
+        self.context = context;
+        self.job.outcome.base_commit = Some(resolution.workspace.base_commit.clone());
+        self.job.outcome.branch = Some(resolution.workspace.branch.to_string());
+        self.begin(JobPhase::SetUp, Some(sentence(&resolution)));
+        let variables = engine.workspace_variables(&self.context, &resolution.workspace).await?;
+        let workspace = resolution.workspace;
+        // A part of the repository that this branch does not have is no place to start in.
+        let part = self.agent.subdirectory(&self.context).map(|part| workspace.path.join(part));
+        let directory = part.filter(|part| part.is_dir()).unwrap_or_else(|| workspace.path.clone());
+        Ok(Place { directory, workspace: Some(workspace), variables })
+    }
+
+    /// A directory as it is: no branch, no push, no teardown.
+    fn static_place(&mut self) -> Step<Place> {
+        let directory = self.agent.directory(&self.context);
+        if !directory.is_dir() {
+            return Err(End::Failed(format!("its directory `{}` does not exist", directory.display())));
+        }
+        let detail = format!("`{}`, as it is", directory.display());
+        self.begin(JobPhase::SetUp, Some(detail));
+        let name = self.job.work.workspace_name();
+        let root = self.context.git.root().unwrap_or_else(|| self.context.git.common_dir());
+        let variable = |name: &str, value: &OsStr| (OsString::from(name), value.to_owned());
+        let variables = vec![
+            variable("PWD", directory.as_os_str()),
+            variable("SPINNEY_WORKTREE_PATH", directory.as_os_str()),
+            variable("SPINNEY_WORKTREE_BRANCH", "".as_ref()),
+            variable("SPINNEY_WORKTREE_BASE_BRANCH", "".as_ref()),
+            variable("SPINNEY_WORK_ITEM_ID", name.as_str().as_ref()),
+            variable("SPINNEY_WORK_ITEM_TITLE", self.job.title.as_deref().unwrap_or_default().as_ref()),
+            variable("SPINNEY_REPO_ROOT", root.as_os_str()),
+            variable("SPINNEY_WORKSPACE_STRATEGY", "static".as_ref()),
+        ];
+        Ok(Place { directory, workspace: None, variables })
+    }
+
+    fn workspace_settings(&self) -> spinney_core::config::WorkspaceConfig {
+        let mut settings = self.agent.config.workspace.settings.clone();
+        if !self.agent.config.workspace.fetch_before_setup {
+            settings.fetch = Fetch::Never;
+        }
+        if let Some(branch) = &self.agent.config.working_directory.default_branch {
+            settings.base.get_or_insert_with(|| branch.clone());
+        }
+        settings
+    }
+
+    fn request(&self) -> Step<Request> {
+        let hints = self.job.request.clone();
+        let mut request = Request::new(self.job.work.clone());
+        request.title = self.job.title.clone();
+        request.base = hints.base;
+        request.branch = hints.branch;
+        request.head = hints.head;
+        request.sha = hints.sha;
+        request.fork = hints.fork;
+        request.links = hints.links;
+        request.suggest = hints.suggest;
+        request.conversation = hints.conversation;
+        request.platform = self.job.trigger;
+        let _ = self.branch_by_pattern()?;
+        Ok(request)
+    }
+
+    /// The branch's name by the agent's pattern, for the kinds of work whose branch is ours to name.
+    fn branch_by_pattern(&self) -> Step<Option<BranchName>> {
+        if matches!(self.job.work.kind, WorkKind::Pr | WorkKind::Review) {
+            return Ok(None);
+        }
+        let rand = spinney_core::JobId::generate();
+        let values = BranchValues {
+            agent: &self.agent.name,
+            work: Some(&self.job.work),
+            job_id: self.job.id.as_str(),
+            schedule: None,
+            at: self.job.created_at,
+            rand: &rand.as_str()[..4],
+        };
+        let pattern = &self.agent.config.workspace.branch_pattern;
+        let failed = |error| End::Failed(format!("`branch_pattern` gives no branch: {error}"));
+        pattern.render(&values).map(Some).map_err(failed)
+    }
+
+    /// Writes what the engine told into the log.
+    fn tell(&mut self, notice: Notice) {
+        match notice {
+            Notice::Phase(_) => {}
+            Notice::SetupOutput(text) => {
+                self.log.emit(JobEvent::Output { stream: Stream::Stdout, text, cut_bytes: 0 });
+            }
+            Notice::Warning(warning) => self.warn(warning.to_string()),
+        }
+    }
+}
+
+/// How the workspace came to be the answer.
+fn sentence(resolution: &Resolution) -> String {
+    let Resolution { workspace, method, set_up_at, .. } = resolution;
+    let warm = if set_up_at.is_some() { ", warm" } else { "" };
+    let base = workspace.base_branch.as_ref().map(|base| format!("{base} ")).unwrap_or_default();
+    let from = format!("{base}{}", workspace.base_commit.short());
+    format!("{} {method} on `{}` from {from}{warm}", workspace.name, workspace.branch)
+}

@@ -1,0 +1,90 @@
+//! Follows a session's events: into the log, and into what is known of the session.
+
+use spinney_core::quantity::Share;
+use spinney_core::{AgentName, JobEvent, Session};
+use spinney_store::Store;
+
+use crate::Sink;
+use crate::log::Log;
+
+/// As many denials as anybody reads.
+const MAX_DENIALS: usize = 100;
+
+#[derive(Debug)]
+pub(super) struct Tracker<'a> {
+    log: &'a mut Log,
+    store: Store,
+    pub session: Session,
+    pub denied: Vec<String>,
+    /// At which share of the window a hand-off is due; zero: never.
+    hand_off_at: Share,
+    is_full: bool,
+    /// The context is full and the session has not come to its end: it went on after that.
+    pub goes_on_full: bool,
+}
+
+impl<'a> Tracker<'a> {
+    pub(super) fn new(log: &'a mut Log, store: Store, session: Session, hand_off_at: Share) -> Self {
+        Self { log, store, session, denied: Vec::new(), hand_off_at, is_full: false, goes_on_full: false }
+    }
+
+    pub(super) fn flush(&mut self) {
+        self.log.flush();
+    }
+
+    /// Remembers the conversation's name at once: who has to go on after a death needs it.
+    fn remember(&mut self, conversation: String) {
+        if self.session.conversation.as_ref() == Some(&conversation) {
+            return;
+        }
+        self.session.conversation = Some(conversation);
+        let (store, session) = (self.store.clone(), self.session.clone());
+        tokio::spawn(async move {
+            if let Ok(mut db) = store.read().await {
+                let _ = db.put_session(&session).await;
+            }
+        });
+    }
+}
+
+impl Sink for Tracker<'_> {
+    fn emit(&mut self, event: JobEvent) {
+        match &event {
+            JobEvent::SessionStarted { conversation: Some(conversation), .. } => self.remember(conversation.clone()),
+            JobEvent::Usage { usage, context_tokens, context_window } => {
+                self.session.usage = *usage;
+                self.session.context_tokens = context_tokens.or(self.session.context_tokens);
+                self.session.context_window = context_window.or(self.session.context_window);
+                if let (Some(used), Some(window)) = (self.session.context_tokens, self.session.context_window) {
+                    self.is_full = !self.hand_off_at.is_zero() && used >= self.hand_off_at.of(window);
+                }
+            }
+            JobEvent::PermissionDenied { tool, detail } if self.denied.len() < MAX_DENIALS => {
+                self.denied.push(format!("{tool}: {detail}"));
+            }
+            JobEvent::ToolUse { .. } | JobEvent::ToolResult { .. } if self.is_full => self.goes_on_full = true,
+            _ => {}
+        }
+        self.log.emit(event);
+    }
+}
+
+/// The row of a session that begins.
+pub(super) fn new_session(job: &spinney_core::Job, agent: &AgentName, runtime: &str) -> Session {
+    Session {
+        id: spinney_core::SessionId::generate(),
+        job_id: job.id.clone(),
+        workspace_id: job.workspace_id.clone(),
+        agent: agent.to_string(),
+        work: job.work.clone(),
+        runtime: runtime.to_owned(),
+        conversation: None,
+        resumed: false,
+        status: spinney_core::SessionStatus::Running,
+        usage: spinney_core::Usage::default(),
+        context_tokens: None,
+        context_window: None,
+        started_at: spinney_core::Timestamp::now(),
+        ended_at: None,
+    }
+}

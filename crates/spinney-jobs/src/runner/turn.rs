@@ -1,0 +1,108 @@
+//! Waits until a job may start.
+
+use std::time::Duration;
+
+use spinney_core::{Job, JobPhase, JobStatus, Timestamp};
+use tokio::time::sleep;
+
+use super::setup::Place;
+use super::{End, Run, Step};
+use crate::control::{Bell, Stop};
+use crate::queue::{self, Limits};
+
+/// How often the bell is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(25);
+/// How often the store is asked although no bell rang: somebody may have died without a word.
+const ASK_EVERY: Duration = Duration::from_secs(1);
+
+impl Run<'_> {
+    /// Waits for the turn and takes the place where the work is done; where somebody else turns out to be in that place,
+    /// waits again.
+    pub(super) async fn take_turn_and_place(&mut self) -> Step<Place> {
+        loop {
+            self.wait_for_turn().await?;
+            let place = self.set_up().await?;
+            if self.take_place(&place).await? {
+                return Ok(place);
+            }
+        }
+    }
+
+    async fn wait_for_turn(&mut self) -> Step<()> {
+        let limits = Limits {
+            max_workers: self.jobs.engine.config().limits.max_workers,
+            max_concurrent: self.agent.config.max_concurrent,
+        };
+        let mut bell = Bell::new(self.jobs.places.bell()).at_least_every(ASK_EVERY);
+        loop {
+            if bell.rang() && self.try_to_start(limits).await? {
+                return Ok(());
+            }
+            tokio::select! {
+                stop = self.control.more_than(Stop::No) => return Err(End::Stopped(stop)),
+                () = sleep(LOOK_EVERY) => {}
+            }
+        }
+    }
+
+    /// Starts if it may, in one transaction with the look at who else runs.
+    async fn try_to_start(&mut self, limits: Limits) -> Step<bool> {
+        // Who died must not be waited for.
+        self.jobs.recover_others(&self.job.id).await?;
+        let store = self.jobs.engine.store();
+        let mut db = store.write().await?;
+        db.lock_queue(&self.job.node).await?;
+        if self.job.place.is_none()
+            && let Some(workspace) = db.workspace_of_work(&self.job.repository_id, &self.job.work).await?
+        {
+            self.job.place = Some(workspace.id.to_string());
+        }
+        let jobs = db.unfinished_jobs(&self.job.node).await?;
+        let waits_for = queue::waits_for(&with(&jobs, &self.job), &self.job.id, limits);
+        let may_start = waits_for.is_none();
+        let news = waits_for != self.job.waits_for;
+        self.job.waits_for = waits_for;
+        if may_start {
+            self.job.status = JobStatus::Running;
+            self.job.attempt += 1;
+            self.job.started_at = Some(Timestamp::now());
+            self.job.ended_at = None;
+        }
+        if may_start || news {
+            db.update_job(&self.job, JobStatus::Pending).await?;
+            db.commit().await?;
+        }
+        if let Some(text) = self.job.waits_for.clone().filter(|_| news) {
+            self.begin(JobPhase::Waiting, Some(text));
+        }
+        Ok(may_start)
+    }
+
+    /// Makes the place this job's alone; `false` when another job runs there, and this one waits again.
+    async fn take_place(&mut self, place: &Place) -> Step<bool> {
+        self.job.place = Some(place.name());
+        self.job.workspace_id = place.workspace().map(|workspace| workspace.id.clone());
+        let mut db = self.jobs.engine.store().write().await?;
+        match db.update_job(&self.job, JobStatus::Running).await {
+            Ok(_) => {
+                db.commit().await?;
+                Ok(true)
+            }
+            Err(spinney_store::Error::Conflict { .. }) => {
+                drop(db);
+                self.job.status = JobStatus::Pending;
+                self.job.attempt -= 1;
+                let mut db = self.jobs.engine.store().write().await?;
+                db.update_job(&self.job, JobStatus::Running).await?;
+                db.commit().await?;
+                Ok(false)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// The list with what is known of this job by now.
+fn with(jobs: &[Job], job: &Job) -> Vec<Job> {
+    jobs.iter().map(|other| if other.id == job.id { job.clone() } else { other.clone() }).collect()
+}
