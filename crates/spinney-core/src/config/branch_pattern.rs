@@ -66,8 +66,8 @@ impl BranchPattern {
         self.0.uses(placeholder)
     }
 
-    /// The branch's name, shortened where it is too long. An error only where a value makes of the whole what git
-    /// reserves, as `refs/x`.
+    /// The branch's name, shortened where it is too long. An error only where the values leave nothing of it, or make of
+    /// it what git reserves, as `refs/x`.
     pub fn render(&self, values: &BranchValues<'_>) -> Result<BranchName, InvalidBranchName> {
         let name = self.0.expand(|placeholder| values.of(placeholder));
         shorten(&tidy(&name), MAX_GENERATED_BYTES).parse()
@@ -107,10 +107,14 @@ fn date_and_time(at: Timestamp) -> (String, String) {
     (date.to_owned(), time.trim_end_matches('Z').replace(':', "-"))
 }
 
-/// Drops what a value that is empty leaves behind: doubled slashes, and dots and dashes at the edges of a part.
+/// Drops what a value that is empty leaves behind: doubled slashes and dots, and what no part may begin or end with.
 fn tidy(name: &str) -> String {
-    let parts = name.split('/').map(|part| part.trim_matches(['.', '-'])).filter(|part| !part.is_empty());
-    parts.collect::<Vec<_>>().join("/")
+    let edges = ['.', '-'];
+    let parts = name.split('/').map(|part| {
+        let part = part.split('.').filter(|piece| !piece.is_empty()).collect::<Vec<_>>().join(".");
+        part.trim_matches(edges).trim_end_matches(".lock").trim_matches(edges).to_owned()
+    });
+    parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/")
 }
 
 impl FromStr for BranchPattern {
@@ -180,6 +184,8 @@ mod tests {
             ("{date}/{time}-{rand}", None, None, "2023-11-14/22-13-20-zq9"),
             ("x/{scheduleName}/{jobId}", None, None, "x/7k2"),
             ("x/{scheduleName}-{jobId}", None, None, "x/7k2"),
+            ("{agent}.{scheduleName}.x", None, None, "coder.x"),
+            ("{jobId}.lock{scheduleName}/x", None, None, "7k2/x"),
         ] {
             assert_eq!(branch(pattern, work, schedule), name);
         }
@@ -217,12 +223,14 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_makes_a_ref_of_it_is_an_error_of_the_job() {
+    fn values_that_make_no_branch_of_it_are_an_error() {
         let pattern: BranchPattern = "{scheduleName}/x".parse().unwrap();
         let agent = "coder".parse().unwrap();
         let at = Timestamp::from_millisecond(0);
         let values = BranchValues { agent: &agent, work: None, job_id: "7k2", schedule: Some("refs"), at, rand: "" };
         assert!(pattern.render(&values).is_err());
+        let nothing: BranchPattern = "{scheduleName}".parse().unwrap();
+        assert!(nothing.render(&BranchValues { schedule: None, ..values }).is_err());
     }
 
     proptest! {
