@@ -232,6 +232,12 @@ fn agents_are_shown_key_by_key_with_where_each_comes_from() {
         let ran = story.cli.run(arguments).ok();
         assert!(!ran.told().contains("s3cret"), "{}", ran.told());
     }
+    let table = story.cli.run(&["config", "show"]).ok().stdout;
+    let line = table.lines().find(|line| line.starts_with("agents.coder.workspace.pr_body ")).unwrap();
+    assert!(line.ends_with("\"{summary}\\n\\n{closes}\""), "{line}");
+    let config = story.cli.run(&["config", "show", "--json"]).ok().json();
+    let model = config["config"].as_array().unwrap().iter().find(|entry| entry["key"] == "agents.coder.model").unwrap();
+    assert_eq!(model["place"], format!("{own}:3"));
     // What the repository's file says counts once it is trusted, key by key.
     story.change(|repository| {
         repository

@@ -51,7 +51,10 @@ pub async fn run(app: &App, args: ConfigArgs) -> Result<u8> {
         ConfigCommand::Show if app.ui.json => {
             let list: Vec<_> = entries
                 .iter()
-                .map(|entry| json!({ "key": entry.key, "value": entry.value, "source": entry.source.to_string() }))
+                .map(|entry| {
+                    let source = entry.source.to_string();
+                    json!({ "key": entry.key, "value": entry.value, "source": source, "place": entry.place })
+                })
                 .collect();
             app.ui.print_json(&json!({ "config": list }));
         }
@@ -62,11 +65,20 @@ pub async fn run(app: &App, args: ConfigArgs) -> Result<u8> {
                 table.row([
                     Cell::styled(entry.key, style::NAME),
                     Cell::styled(entry.source.to_string(), source_style),
-                    Cell::from(entry.value.to_string()),
+                    Cell::from(on_one_line(&entry.value)),
                 ]);
             }
             app.ui.print(table.render());
         }
     }
     Ok(0)
+}
+
+/// A value as TOML, which would spread a text with line breaks over several lines.
+fn on_one_line(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => json!(text).to_string(),
+        toml::Value::Array(values) => format!("[{}]", values.iter().map(on_one_line).collect::<Vec<_>>().join(", ")),
+        other => other.to_string(),
+    }
 }
