@@ -27,8 +27,8 @@ impl Call {
         Self { path, query: Vec::new(), body: Some(body) }
     }
 
-    pub fn query(mut self, name: &'static str, value: impl ToString) -> Self {
-        self.query.push((name, value.to_string()));
+    pub fn query(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.query.push((name, value.into()));
         self
     }
 

@@ -85,7 +85,7 @@ impl Dialect for Forgejo {
 
     fn pull_requests(&self, _head: &BranchName, which: Which) -> Call {
         let state = if which == Which::Open { "open" } else { "closed" };
-        Call::get(format!("{}/pulls", self.path)).query("state", state).query("limit", 50)
+        Call::get(format!("{}/pulls", self.path)).query("state", state).query("limit", "50")
     }
 
     fn pull_request(&self, number: u64) -> Call {

@@ -81,7 +81,7 @@ impl Dialect for Github {
             .query("head", format!("{}:{head}", self.owner))
             .query("sort", "created")
             .query("direction", "desc")
-            .query("per_page", 100)
+            .query("per_page", "100")
     }
 
     fn pull_request(&self, number: u64) -> Call {

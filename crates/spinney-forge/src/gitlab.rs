@@ -71,10 +71,10 @@ impl Dialect for Gitlab {
         let state = if which == Which::Open { "opened" } else { "all" };
         Call::get(format!("{}/merge_requests", self.path))
             .query("state", state)
-            .query("source_branch", head)
+            .query("source_branch", head.as_str())
             .query("order_by", "created_at")
             .query("sort", "desc")
-            .query("per_page", 100)
+            .query("per_page", "100")
     }
 
     fn pull_request(&self, number: u64) -> Call {

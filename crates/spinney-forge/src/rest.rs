@@ -160,7 +160,7 @@ impl RestForge {
     ) -> Result<Option<PullRequest>, ForgeError> {
         let pages = if which == Which::Open { MAX_OPEN_PAGES } else { MAX_DONE_PAGES };
         for page in 1..=pages {
-            let call = self.dialect.pull_requests(head, which).query("page", page);
+            let call = self.dialect.pull_requests(head, which).query("page", page.to_string());
             let reply = self.client.ask(&self.forge, &call, waits).await?;
             let Value::Array(listed) = self.require(&reply)? else {
                 return Err(ForgeError::unexpected(&self.forge, "no list of pull requests"));
