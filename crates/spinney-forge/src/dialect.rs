@@ -44,7 +44,7 @@ impl Call {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Which {
     Open,
-    /// Closed or merged; an answer may hold open ones too.
+    /// Closed or merged; an answer may hold others too.
     Done,
 }
 

@@ -128,3 +128,34 @@ impl Dialect for Gitlab {
         }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_that_is_just_being_merged_is_still_open() {
+        let read = |state: &str, squash: Option<&str>| {
+            let value = json!({
+                "iid": 1, "web_url": "", "title": "", "state": state, "source_branch": "a", "target_branch": "main",
+                "source_project_id": 1, "target_project_id": 1, "sha": null,
+                "merge_commit_sha": null, "squash_commit_sha": squash,
+            });
+            Gitlab::new("acme", "app").read_pull_request(value).unwrap()
+        };
+        assert_eq!(read("locked", None).state, PullRequestState::Open);
+        let commit = "c".repeat(40);
+        assert_eq!(read("opened", Some(&commit)).merge_commit, None);
+        assert_eq!(read("merged", Some(&commit)).merge_commit.unwrap().as_str(), commit);
+    }
+
+    #[test]
+    fn the_role_in_project_or_group_decides() {
+        let access = |permissions: Value| Gitlab::new("a", "b").read_access(&json!({ "permissions": permissions }));
+        let level = |level: u64| json!({ "access_level": level });
+        assert_eq!(access(json!({ "project_access": level(30), "group_access": null })), Access::Write);
+        assert_eq!(access(json!({ "project_access": null, "group_access": level(40) })), Access::Write);
+        assert_eq!(access(json!({ "project_access": level(20), "group_access": level(10) })), Access::Read);
+        assert_eq!(access(Value::Null), Access::Read);
+    }
+}

@@ -168,8 +168,7 @@ impl RestForge {
             for value in listed {
                 let found = self.pull_request(value)?;
                 // Whatever the forge filtered by: it ignores what it does not understand.
-                let open = found.state == PullRequestState::Open;
-                if !found.from_fork && found.head_branch.as_ref() == Some(head) && open == (which == Which::Open) {
+                if !found.from_fork && found.head_branch.as_ref() == Some(head) {
                     return Ok(Some(found));
                 }
             }
