@@ -2,6 +2,7 @@
 //!
 //! The work is done on a thread of its own, so that a caller who goes away, or a runtime that ends, waits for nothing.
 
+use std::error::Error;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::thread;
@@ -9,6 +10,7 @@ use std::time::Duration;
 
 use rustls::crypto::ring;
 use spinney_core::ForgeError;
+use spinney_core::forge::Outage;
 use tokio::sync::oneshot;
 use ureq::http::{HeaderValue, Method, Request, StatusCode};
 use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
@@ -44,8 +46,23 @@ impl fmt::Debug for Inner {
 #[derive(Debug)]
 pub(crate) enum Failure {
     Later(Later),
-    /// No use in trying again.
+    /// The forge's certificate is not to be trusted. Waiting does not mend that.
+    Untrusted(String),
+    /// What came is of no use, and would not be another time.
     Unexpected(String),
+}
+
+impl Failure {
+    /// Why to try again later, where that is of any use.
+    pub fn later(self, forge: &str) -> Result<Later, ForgeError> {
+        match self {
+            Self::Later(later) => Ok(later),
+            Self::Untrusted(detail) => {
+                Err(ForgeError::Unreachable { forge: forge.to_owned(), tries: 1, source: Outage::new(&detail) })
+            }
+            Self::Unexpected(detail) => Err(ForgeError::unexpected(forge, &detail)),
+        }
+    }
 }
 
 impl Client {
@@ -59,8 +76,7 @@ impl Client {
         loop {
             match self.ask_once(call, waits.answer_timeout()).await {
                 Ok(reply) => return Ok(reply),
-                Err(Failure::Later(later)) => waits.wait(later).await?,
-                Err(Failure::Unexpected(detail)) => return Err(ForgeError::unexpected(forge, &detail)),
+                Err(failure) => waits.wait(failure.later(forge)?).await?,
             }
         }
     }
@@ -89,7 +105,7 @@ impl Inner {
     fn exchange(&self, call: &Call, timeout: Duration) -> Result<Reply, Failure> {
         let mut url = format!("{}{}", self.api_url, call.target());
         for _ in 0..=MAX_REDIRECTS {
-            let reply = self.send(call, &url, timeout).map_err(failure)?;
+            let reply = self.send(call, &url, timeout).map_err(|error| failure(&error))?;
             // The other redirects turn a POST into a GET.
             let moved = matches!(reply.status, 307 | 308) || (matches!(reply.status, 301 | 302) && call.body.is_none());
             let Some(location) = reply.header("location").filter(|_| moved) else { return Ok(reply) };
@@ -175,18 +191,45 @@ fn tls() -> TlsConfig {
 }
 
 /// Whether a request that failed on its way is worth another try.
-fn failure(error: ureq::Error) -> Failure {
-    match error {
-        ureq::Error::BodyExceedsLimit(_) => Failure::Unexpected(format!("more than {MAX_ANSWER} bytes")),
-        ureq::Error::Http(_) | ureq::Error::BadUri(_) | ureq::Error::Protocol(_) => {
+fn failure(error: &ureq::Error) -> Failure {
+    // Reading the body wraps the error of the client, and the client that of TLS.
+    let cause = match error {
+        ureq::Error::Io(cause) => cause.get_ref().map(|cause| cause as &(dyn Error + 'static)),
+        _ => None,
+    };
+    let tls = match error {
+        ureq::Error::Rustls(tls) => Some(tls),
+        _ => cause.and_then(|cause| cause.downcast_ref::<rustls::Error>()),
+    };
+    let client = cause.and_then(|cause| cause.downcast_ref()).unwrap_or(error);
+    match (tls, client) {
+        (Some(rustls::Error::InvalidCertificate(_)), _) => Failure::Untrusted(error.to_string()),
+        (_, ureq::Error::BodyExceedsLimit(_)) => Failure::Unexpected(format!("more than {MAX_ANSWER} bytes")),
+        (_, ureq::Error::Http(_) | ureq::Error::BadUri(_) | ureq::Error::Protocol(_)) => {
             Failure::Unexpected(error.to_string())
         }
-        ureq::Error::Io(ref cause) if cause.get_ref().is_some_and(|inner| inner.is::<ureq::Error>()) => {
-            match cause.get_ref().and_then(|inner| inner.downcast_ref()) {
-                Some(ureq::Error::BodyExceedsLimit(_)) => Failure::Unexpected(format!("more than {MAX_ANSWER} bytes")),
-                _ => Failure::Later(Later::Outage { detail: error.to_string(), after: None }),
-            }
+        _ => Failure::Later(Later::Outage { detail: error.to_string(), after: None }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use rustls::CertificateError;
+
+    use super::*;
+
+    #[test]
+    fn what_will_not_pass_is_not_waited_out() {
+        let wrapped = |error: Box<dyn Error + Send + Sync>| failure(&io::Error::other(error).into());
+        let untrusted = || rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer);
+        for failure in [wrapped(Box::new(untrusted())), failure(&ureq::Error::Rustls(untrusted()))] {
+            assert!(matches!(&failure, Failure::Untrusted(detail) if detail.contains("certificate")), "{failure:?}");
+            assert!(matches!(failure.later("GitHub"), Err(ForgeError::Unreachable { tries: 1, .. })));
         }
-        error => Failure::Later(Later::Outage { detail: error.to_string(), after: None }),
+        assert!(matches!(wrapped(Box::new(ureq::Error::BodyExceedsLimit(1))), Failure::Unexpected(_)));
+        assert!(matches!(wrapped("connection reset".into()), Failure::Later(_)));
+        assert!(matches!(failure(&ureq::Error::HostNotFound), Failure::Later(_)));
     }
 }

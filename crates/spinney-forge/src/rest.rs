@@ -7,7 +7,7 @@ use ureq::Proxy;
 use ureq::http::HeaderValue;
 
 use crate::answer::Reply;
-use crate::client::{Client, Failure};
+use crate::client::Client;
 use crate::dialect::{Call, Dialect, Which};
 use crate::forgejo::Forgejo;
 use crate::github::Github;
@@ -107,8 +107,7 @@ impl Forge for RestForge {
                         return open.ok_or_else(|| self.refusal(&reply));
                     }
                     Ok(reply) => return self.pull_request(self.require(&reply)?),
-                    Err(Failure::Later(later)) => waits.wait(later).await?,
-                    Err(Failure::Unexpected(detail)) => return Err(ForgeError::unexpected(&self.forge, &detail)),
+                    Err(failure) => waits.wait(failure.later(&self.forge)?).await?,
                 }
             }
         })
