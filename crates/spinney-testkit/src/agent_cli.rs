@@ -68,7 +68,10 @@ impl AgentCli {
     #[must_use]
     pub fn environment(&self, model: &StubModel, home: &Path) -> Vec<(String, String)> {
         let url = model.url();
-        let variables = match self.kind {
+        // They leave much behind in it; and Codex's sandbox does not work with a home that lies in it.
+        let temporary = home.join(".tmp");
+        fs::create_dir_all(&temporary).expect("the home can be written");
+        let mut variables = match self.kind {
             Kind::Claude => vec![
                 ("ANTHROPIC_BASE_URL", url),
                 ("ANTHROPIC_API_KEY", "none".to_owned()),
@@ -79,10 +82,7 @@ impl AgentCli {
             ],
             Kind::Codex => {
                 write(home, ".codex/config.toml", &codex_config(&url));
-                // Its sandbox does not work with a home in the temporary directory.
-                let temporary = home.join(".tmp");
-                fs::create_dir_all(&temporary).expect("the home can be written");
-                vec![("OPENAI_API_KEY", "none".to_owned()), ("TMPDIR", temporary.display().to_string())]
+                vec![("OPENAI_API_KEY", "none".to_owned())]
             }
             Kind::Gemini => {
                 write(home, ".gemini/settings.json", &gemini_settings());
@@ -102,6 +102,7 @@ impl AgentCli {
                 ]
             }
         };
+        variables.push(("TMPDIR", temporary.display().to_string()));
         variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 }
