@@ -73,6 +73,7 @@ fn is_served(entries: Option<&str>, event: &'static str, command: &str) -> Resul
     }
 }
 
+/// The shell becomes the program: it would else stand in the very tree that is to be removed, and keep it in use.
 fn entry(command: &str) -> String {
     format!(
         r#"[
@@ -80,7 +81,7 @@ fn entry(command: &str) -> String {
         "hooks": [
           {{
             "type": "command",
-            "command": "spinney {command}",
+            "command": "exec spinney {command}",
             "timeout": {TIMEOUT_S}
           }}
         ]
@@ -152,12 +153,12 @@ mod tests {
             let hook = &value["hooks"][event][0]["hooks"][0];
             assert_eq!(
                 (hook["type"].as_str(), hook["command"].as_str()),
-                (Some("command"), Some(&*format!("spinney {command}")))
+                (Some("command"), Some(&*format!("exec spinney {command}")))
             );
         }
         assert_eq!(with_hooks(Some(&made)).unwrap(), None);
         // As a person may have it.
-        assert_eq!(with_hooks(Some(&made.replace("\"spinney ", "\"/opt/bin/spinney --home /x "))).unwrap(), None);
+        assert_eq!(with_hooks(Some(&made.replace("\"exec spinney ", "\"/opt/bin/spinney --home /x "))).unwrap(), None);
     }
 
     #[test]

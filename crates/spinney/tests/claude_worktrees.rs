@@ -66,9 +66,9 @@ fn path(ran: Ran) -> PathBuf {
 fn a_worktree_is_the_workspace_of_the_task_it_is_named_after() {
     let story = Story::new();
     let made = create(&story, "Dark.mode/first_try");
-    assert!(made.stderr.contains("new on `task-dark.mode-first_try` from `origin/main`"), "{}", made.told());
+    assert!(made.stderr.contains("new on `task-dark-mode-first-try` from `origin/main`"), "{}", made.told());
     let made = path(made);
-    let shown = story.show("task-dark.mode-first_try");
+    let shown = story.show("task-dark-mode-first-try");
     assert_eq!((shown.path(), shown.text("title")), (made.clone(), "Dark.mode/first_try"));
 
     let again = create(&story, "Dark.mode/first_try");
@@ -92,7 +92,9 @@ fn the_name_of_a_workspace_means_that_workspace() {
 #[test]
 fn a_create_that_fails_prints_no_path() {
     let story = Story::new();
-    story.sandbox().write_config("[limits]\nmax_workspaces = 0\n");
+    let other = path(create(&story, "one"));
+    fs::write(other.join("work"), "not committed").unwrap();
+    story.sandbox().write_config("[limits]\nmax_workspaces = 1\n");
     let blocked = create(&story, "too-many").exits(3);
     assert_eq!(blocked.stdout, "");
     assert!(blocked.stderr.starts_with("error: "), "{}", blocked.told());
@@ -102,7 +104,7 @@ fn a_create_that_fails_prints_no_path() {
     let mut elsewhere = create_input(&story, "x");
     elsewhere["cwd"] = json!(story.sandbox().path());
     hook_with(&story, "worktree-create", &elsewhere.to_string()).exits(4);
-    story.assert_nothing_made();
+    assert_eq!(story.names(), ["task-one"]);
 }
 
 #[test]
@@ -174,7 +176,7 @@ fn what_a_sweep_must_leave_is_left() {
     assert!(remove(&story, &pinned).exits(3).stderr.contains("pinned"));
     let used = path(create(&story, "used"));
     let mut process = story.sandbox().command("sleep").arg("60").current_dir(&used).spawn().unwrap();
-    assert!(remove(&story, &used).exits(5).stderr.contains("in use"), "a process works in it");
+    assert!(remove(&story, &used).exits(5).stderr.contains("in_use"), "a process works in it");
     process.kill().unwrap();
     process.wait().unwrap();
     assert!(pinned.is_dir() && used.is_dir());
@@ -274,9 +276,11 @@ fn claude_works_in_the_workspace_that_it_was_given() {
 fn claude_says_why_it_gets_no_workspace() {
     let story = Story::new();
     let Some(claude) = Claude::new(&story) else { return };
-    story.sandbox().write_config("[limits]\nmax_workspaces = 0\n");
+    let other = story.make(&["--task", "one"]).path();
+    fs::write(other.join("work"), "not committed").unwrap();
+    story.sandbox().write_config("[limits]\nmax_workspaces = 1\n");
     let ran = claude.run(&["--worktree", "dark-mode"], "STUB:WRITE hello.txt nowhere").exits(1);
-    assert!(ran.stderr.contains("0 active workspaces (limit 0)"), "{}", ran.told());
+    assert!(ran.stderr.contains("has 1 active workspaces (limit 1)"), "{}", ran.told());
     assert_eq!(claude.model.requests().len(), 0, "it must not work anywhere else");
 }
 

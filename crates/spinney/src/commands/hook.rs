@@ -11,11 +11,12 @@ use clap::{Args, Subcommand};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use spinney_core::names::for_message;
-use spinney_core::{Sweep, Work};
+use spinney_core::{Merge, Sweep, Verdict, Work};
 use spinney_engine::{Among, Context, Engine, Request};
 
 use crate::app::{App, current_directory};
 use crate::background;
+use crate::commands::why::reasons_table;
 use crate::commands::{new, rm};
 use crate::document;
 use crate::error::{CliError, Result};
@@ -117,8 +118,10 @@ async fn remove(app: &App, path: &Path) -> Result<u8> {
             Ok(0)
         }
         Err(error) => {
-            let name = &workspace.name;
-            Err(CliError::from(error).hinted(format!("it stays as it is; `spinney why {name}` explains")))
+            let reasons = error.reasons().to_vec();
+            let verdict = Verdict { reasons, merge: Merge::Unknown { detail: String::new() } };
+            let refusal = CliError::from(error).explained(reasons_table(&verdict));
+            Err(refusal.hinted(format!("it stays as it is; what helps: spinney why {}", workspace.name)))
         }
     }
 }
