@@ -55,6 +55,6 @@ mod tests {
         };
         assert_eq!(ask_all((0..30).map(question)).await, (0..30).collect::<Vec<_>>());
         assert_eq!((now.get(), most.get()), (0, AT_ONCE));
-        assert_eq!(ask_all(Vec::<std::future::Ready<u8>>::new()).await, []);
+        assert!(ask_all(Vec::<std::future::Ready<u8>>::new()).await.is_empty());
     }
 }
