@@ -1,9 +1,12 @@
-//! One filler per pool: whoever holds this lock makes, refreshes and retires members. Claims need it not.
+//! The locks of a pool, which are files beside each other.
 //!
-//! Who only asks whether somebody fills shares the lock for a moment, and keeps no filler from it.
+//! One filler per pool: whoever holds its lock makes, refreshes and retires members. Claims need it not. Who only asks
+//! whether somebody fills shares the lock for a moment, and keeps no filler from it.
+//!
+//! The template's is shared by those who copy from it, and held alone by who changes it.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
@@ -14,10 +17,25 @@ use crate::{Engine, Error, Result, home};
 
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(50);
 
+const FILLING: &str = "lock";
+const TEMPLATE: &str = "template";
+
 /// Given up on drop.
 #[derive(Debug)]
-pub(super) struct PoolLock {
-    _file: File,
+pub(crate) struct PoolLock {
+    path: PathBuf,
+    file: File,
+}
+
+impl PoolLock {
+    /// Changes how it is held; `false` while others are in the way.
+    fn try_hold(&self, how: FlockOperation) -> Result<bool> {
+        match flock(&self.file, how) {
+            Ok(()) => Ok(true),
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
+            Err(error) => Err(Error::files(&self.path, "locked")(error.into())),
+        }
+    }
 }
 
 impl Engine {
@@ -28,33 +46,45 @@ impl Engine {
 
     /// Takes the lock; none while somebody else fills.
     pub(super) async fn try_lock_pool(&self, repository: &RepositoryId) -> Result<Option<PoolLock>> {
-        let (path, file) = self.open_pool_lock(repository)?;
+        let lock = self.open_pool_lock(repository, FILLING)?;
         loop {
-            if try_flock(&path, &file, FlockOperation::NonBlockingLockExclusive)? {
-                return Ok(Some(PoolLock { _file: file }));
+            if lock.try_hold(FlockOperation::NonBlockingLockExclusive)? {
+                return Ok(Some(lock));
             }
-            if !try_flock(&path, &file, FlockOperation::NonBlockingLockShared)? {
+            if !lock.try_hold(FlockOperation::NonBlockingLockShared)? {
                 return Ok(None);
             }
             // Somebody only looked.
-            try_flock(&path, &file, FlockOperation::Unlock)?;
+            lock.try_hold(FlockOperation::Unlock)?;
             tokio::time::sleep(LOOK_AGAIN_AFTER).await;
         }
     }
 
     /// Whether somebody fills now.
     pub(super) fn is_pool_locked(&self, repository: &RepositoryId) -> Result<bool> {
-        let (path, file) = self.open_pool_lock(repository)?;
-        Ok(!try_flock(&path, &file, FlockOperation::NonBlockingLockShared)?)
+        let lock = self.open_pool_lock(repository, FILLING)?;
+        Ok(!lock.try_hold(FlockOperation::NonBlockingLockShared)?)
     }
 
-    fn open_pool_lock(&self, repository: &RepositoryId) -> Result<(PathBuf, File)> {
-        let path = self.pool_place(repository, "lock");
+    /// Holds the template as it is; none while somebody changes it.
+    pub(crate) fn try_share_template(&self, repository: &RepositoryId) -> Result<Option<PoolLock>> {
+        let lock = self.open_pool_lock(repository, TEMPLATE)?;
+        Ok(lock.try_hold(FlockOperation::NonBlockingLockShared)?.then_some(lock))
+    }
+
+    /// Takes the template alone, to change it; none while somebody copies from it.
+    pub(super) fn try_own_template(&self, repository: &RepositoryId) -> Result<Option<PoolLock>> {
+        let lock = self.open_pool_lock(repository, TEMPLATE)?;
+        Ok(lock.try_hold(FlockOperation::NonBlockingLockExclusive)?.then_some(lock))
+    }
+
+    fn open_pool_lock(&self, repository: &RepositoryId, extension: &str) -> Result<PoolLock> {
+        let path = self.pool_place(repository, extension);
         let directory = self.home.root().join("pools");
         home::make_private_directory(&directory).map_err(Error::files(&directory, "made"))?;
         let file = File::options().write(true).create(true).truncate(false).open(&path);
         let file = file.map_err(Error::files(&path, "opened"))?;
-        Ok((path, file))
+        Ok(PoolLock { path, file })
     }
 
     /// Waits for the lock, however long somebody else fills.
@@ -66,14 +96,5 @@ impl Engine {
             observer(Notice::Phase(Phase::WaitingForPool));
             tokio::time::sleep(LOOK_AGAIN_AFTER).await;
         }
-    }
-}
-
-/// Changes a lock; `false` while others hold it.
-fn try_flock(path: &Path, file: &File, operation: FlockOperation) -> Result<bool> {
-    match flock(file, operation) {
-        Ok(()) => Ok(true),
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
-        Err(error) => Err(Error::files(path, "locked")(error.into())),
     }
 }

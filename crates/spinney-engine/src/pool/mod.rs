@@ -17,9 +17,9 @@ mod survey;
 mod template;
 
 pub use fill::{Filled, Patience};
+pub(crate) use lock::PoolLock;
 pub use retire::Drained;
 pub use survey::{MemberState, PoolMember, PoolStatus};
-pub(crate) use template::TemplateLock;
 
 use spinney_core::config::Config;
 use spinney_core::names::content_hash;

@@ -1,11 +1,9 @@
 //! The template: one pristine tree per repository that others are filled from, where the file system shares blocks. It
 //! is a member of the pool that is never handed out, made when it pays: for a pool, or from the second workspace on.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, flock};
-use spinney_core::{RepositoryId, Workspace, WorkspaceId, WorkspaceStatus};
+use spinney_core::{Workspace, WorkspaceId, WorkspaceStatus};
 use spinney_git::{Index, ObjectFormat, Worktree};
 
 use super::fill::{Patience, is_current};
@@ -21,36 +19,7 @@ use crate::{Engine, Error, Result, fail, home};
 /// Workspaces of a repository from which on a template pays without a pool.
 const PAYS_FROM: usize = 2;
 
-/// Keeps a template as it is (shared), or lets it be changed (alone). Given up on drop.
-#[derive(Debug)]
-pub(crate) struct TemplateLock {
-    _file: File,
-}
-
 impl Engine {
-    /// Holds the template as it is; none while somebody changes it.
-    pub(crate) fn try_share_template(&self, repository: &RepositoryId) -> Result<Option<TemplateLock>> {
-        self.lock_template(repository, FlockOperation::NonBlockingLockShared)
-    }
-
-    /// Takes the template alone, to change it; none while somebody copies from it.
-    pub(super) fn try_own_template(&self, repository: &RepositoryId) -> Result<Option<TemplateLock>> {
-        self.lock_template(repository, FlockOperation::NonBlockingLockExclusive)
-    }
-
-    fn lock_template(&self, repository: &RepositoryId, how: FlockOperation) -> Result<Option<TemplateLock>> {
-        let path = self.pool_place(repository, "template");
-        let directory = self.home.root().join("pools");
-        home::make_private_directory(&directory).map_err(Error::files(&directory, "made"))?;
-        let file = File::options().write(true).create(true).truncate(false).open(&path);
-        let file = file.map_err(Error::files(&path, "opened"))?;
-        match flock(&file, how) {
-            Ok(()) => Ok(Some(TemplateLock { _file: file })),
-            Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
-            Err(error) => Err(Error::files(&path, "locked")(error.into())),
-        }
-    }
-
     /// Whether the file system shares blocks, and there is enough to share them with.
     pub(super) async fn wants_template(&self, context: &Context) -> Result<bool> {
         if !may_share(context) {

@@ -12,7 +12,7 @@ use super::{Btrfs, Capabilities, Capability, CopyError, clone_tree, is_subvolume
 use crate::context::{Context, tree_root};
 use crate::lookup::Among;
 use crate::notice::{Notice, Observer, Warning};
-use crate::pool::TemplateLock;
+use crate::pool::PoolLock;
 use crate::provider::worktree;
 use crate::{Engine, Error, Result, disk, fail};
 
@@ -27,7 +27,7 @@ pub(crate) struct Template {
     tree: Option<String>,
     /// For snapshots, where the file system has them.
     btrfs: Option<Btrfs>,
-    _lock: TemplateLock,
+    _lock: PoolLock,
 }
 
 /// How a tree was filled, and what from.
