@@ -126,6 +126,41 @@ async fn a_lock_file_of_another_git_is_contention() {
 }
 
 #[tokio::test]
+async fn old_locks_of_a_worktrees_own_refs_are_found_and_cleared() {
+    let sandbox = Sandbox::new().await;
+    let root = sandbox.init("app");
+    let repository = sandbox.open(&root).await;
+    let worktree = sandbox.add(&repository, "x").await;
+    let leave = |name: &str, age_secs: u64| {
+        let path = worktree.admin_dir().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let file = std::fs::File::create(&path).unwrap();
+        file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(age_secs)).unwrap();
+        path
+    };
+    let mut left: Vec<_> = [
+        "HEAD.lock",
+        "ORIG_HEAD.lock",
+        "AUTO_MERGE.lock",
+        "MERGE_HEAD.lock",
+        "CHERRY_PICK_HEAD.lock",
+        "REVERT_HEAD.lock",
+        "refs/bisect/bad.lock",
+    ]
+    .map(|name| leave(name, 60))
+    .into();
+    // The index is no ref, and a lock of this very moment may be anybody's.
+    let (index, young) = (leave("index.lock", 60), leave("refs/bisect/good.lock", 0));
+    let mut found = repository.stale_locks();
+    found.sort();
+    left.sort();
+    assert_eq!(found, left);
+    assert!(left.iter().all(|lock| repository.clear_if_stale(lock)));
+    assert!(!repository.clear_if_stale(&young));
+    assert!(index.exists() && young.exists() && !left.iter().any(|lock| lock.exists()));
+}
+
+#[tokio::test]
 async fn a_half_made_worktree_is_waited_for() {
     let sandbox = Sandbox::new().await;
     let root = sandbox.init("app");
