@@ -19,6 +19,7 @@ const MAX_LOOSE: u64 = 4096;
 /// Where refs lead straight to commits.
 const COMMITS: [&str; 3] = ["refs/heads/", "refs/remotes/", "refs/spinney/"];
 const STASH: &str = "refs/stash";
+const HEAD: &str = "HEAD";
 
 /// An answer from the files.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,6 +87,23 @@ impl<'a> RefFiles<'a> {
             }
         }
         Answer::Unknown
+    }
+
+    /// The ref that a symbolic one names; none where it is not symbolic. `Err` when git must be asked.
+    pub(crate) fn target(&self, name: &str) -> Result<Option<String>, ()> {
+        if name != HEAD && crate::refs::require_ref(name).is_err() {
+            return Err(());
+        }
+        match self.read_loose(name) {
+            Some(Loose::Ref(target)) if crate::refs::require_ref(&target).is_ok() => match self.read_loose(&target) {
+                Some(Loose::Object(_)) | None => Ok(Some(target)),
+                // Git follows it to its end.
+                Some(_) => Err(()),
+            },
+            Some(Loose::Ref(_) | Loose::Other) => Err(()),
+            // What is packed is never symbolic.
+            Some(Loose::Object(_)) | None => Ok(None),
+        }
     }
 
     /// A ref that the given one can't stand beside: one of its own parents, or one below it. `Err` when git must be asked.
@@ -243,6 +261,28 @@ mod tests {
         }
         fs::create_dir(directory.path().join("reftable")).unwrap();
         assert!(RefFiles::open(directory.path(), &PackedRefs::default()).is_none());
+    }
+
+    #[test]
+    fn a_symbolic_ref_is_followed_by_one_step() {
+        let directory = directory();
+        let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
+        let target = |name: &str| RefFiles::open(directory.path(), &PackedRefs::default()).unwrap().target(name);
+        write("HEAD", "ref: refs/heads/unborn\n");
+        write("refs/heads/plain", &format!("{}\n", commit('a')));
+        write("refs/heads/one", "ref: refs/heads/plain\n");
+        write("refs/heads/two", "ref: refs/heads/one\n");
+        write("refs/heads/odd", "nonsense\n");
+        write("refs/heads/out", "ref: ../../etc\n");
+        write("packed-refs", &format!("{} refs/heads/packed\n", commit('a')));
+        assert_eq!(target("HEAD"), Ok(Some("refs/heads/unborn".to_owned())));
+        assert_eq!(target("refs/heads/one"), Ok(Some("refs/heads/plain".to_owned())));
+        for none in ["refs/heads/plain", "refs/heads/packed", "refs/heads/nothing"] {
+            assert_eq!(target(none), Ok(None), "{none}");
+        }
+        for asked in ["refs/heads/two", "refs/heads/odd", "refs/heads/out", "refs/../HEAD", "config"] {
+            assert_eq!(target(asked), Err(()), "{asked}");
+        }
     }
 
     #[test]

@@ -19,8 +19,10 @@ impl Repository {
     }
 
     async fn load_symbolic(&self, name: &str, prefix: &str) -> Result<Option<BranchName>> {
-        let command = self.command().args(["symbolic-ref", "--quiet", name]);
-        let target = command.accept(&[0, 1]).text().await?;
+        let target = match self.ref_files().map(|files| files.target(name)) {
+            Some(Ok(target)) => target.unwrap_or_default(),
+            _ => self.command().args(["symbolic-ref", "--quiet", name]).accept(&[0, 1]).text().await?,
+        };
         Ok(target.strip_prefix(prefix).and_then(|branch| branch.parse().ok()))
     }
 }
