@@ -52,7 +52,7 @@ impl Engine {
         observer: Observer<'_>,
     ) -> Result<Option<Attempt>> {
         let repository = &context.repository.id;
-        if self.store.read().await?.count_workspaces(repository, &[WorkspaceStatus::Warm]).await? == 0 {
+        if !self.has_prepared(context, &plan.commit).await? {
             return Ok(None);
         }
         let lock = self.begin_operation()?;
@@ -129,6 +129,23 @@ impl Engine {
             fetched: plan.fetched,
             set_up_at: Some(data.from),
         }))))
+    }
+
+    /// Whether any member may be claimed by what its row says: a transaction that changes nothing costs as much as one
+    /// that does.
+    async fn has_prepared(&self, context: &Context, commit: &CommitId) -> Result<bool> {
+        let mut db = self.store.read().await?;
+        let mut seen = 0;
+        loop {
+            let page = db.warm_workspaces(&context.repository.id, self.home.node(), commit, seen).await?;
+            if page.is_empty() {
+                return Ok(false);
+            }
+            seen += page.len();
+            if page.iter().any(|row| prepared(context, row).is_some()) {
+                return Ok(true);
+            }
+        }
     }
 
     async fn hand_over(
@@ -230,14 +247,17 @@ impl Engine {
     }
 }
 
-/// Looks at a member on disk before it is handed out. One that was prepared under other settings (without a set-up that
-/// is trusted by now), that was handed out already (the store is older than the disk), or that somebody works in, is left
-/// alone.
+/// What a member is, if it is ready and was prepared under the settings that hold now: others may not have had a set-up
+/// that is trusted by now.
+fn prepared<'a>(context: &Context, row: &'a Workspace) -> Option<&'a Warm> {
+    let warm = row.metadata.warm.as_ref().filter(|warm| warm.ready && !warm.template)?;
+    (warm.settings == settings_hash(context.config())).then_some(warm)
+}
+
+/// Looks at a member on disk before it is handed out. One that was handed out already (the store is older than the disk),
+/// or that somebody works in, is left alone.
 async fn claimable(context: &Context, row: &Workspace) -> Option<(Worktree, Warm)> {
-    let warm = row.metadata.warm.clone().filter(|warm| warm.ready && !warm.template)?;
-    if warm.settings != settings_hash(context.config()) {
-        return None;
-    }
+    let warm = prepared(context, row)?.clone();
     let Tree::Whole(tree) = worktree::open(context, &row.path) else { return None };
     let nobodys = Marker::load(tree.admin_dir()).is_some_and(|marker| !marker.ready && marker.id == row.id);
     let at_base = matches!(

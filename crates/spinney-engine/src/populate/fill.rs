@@ -160,7 +160,7 @@ async fn fill_from(template: &Template, tree: &Worktree, commit: &CommitId) -> R
         let index = load_index(&from_admin_dir, format)?;
         let cloned = clone_tree(&from, &index, &path)?;
         fail_here("populate.copied")?;
-        write_index(&admin_dir, &cloned.index)?;
+        put_index(&admin_dir, |aside| fs::write(aside, &cloned.index))?;
         Ok(Populate::Reflink)
     });
     let populate = match copying.await {
@@ -189,14 +189,17 @@ fn take_snapshot(
         let path = path.to_owned();
         move |source| CopyError::Files { path, doing, source }
     };
-    let index = fs::read(from_admin_dir.join("index")).map_err(files(from_admin_dir, "read"))?;
     fs::remove_file(path.join(".git")).map_err(files(path, "replaced"))?;
     fs::remove_dir(path).map_err(files(path, "replaced"))?;
     fail_here("populate.emptied")?;
     btrfs.snapshot(from, path)?;
     fail_here("populate.copied")?;
-    point_to_admin_dir(path, admin_dir).map_err(files(path, "written"))?;
-    write_index(admin_dir, &index)
+    // The template's own is there: overwritten, it takes one flush to last, and until the marker says `ready` nobody
+    // minds it torn.
+    let pointer = path.join(".git");
+    let written = fs::write(&pointer, pointer_to(admin_dir)).and_then(|()| fs::File::open(&pointer)?.sync_all());
+    written.map_err(files(&pointer, "written"))?;
+    put_index(admin_dir, |aside| fs::copy(from_admin_dir.join("index"), aside).map(drop))
 }
 
 /// Passes a fail point of the engine.
@@ -210,17 +213,21 @@ fn load_index(admin_dir: &Path, format: ObjectFormat) -> Result<Index, CopyError
     Index::load(&admin_dir.join("index"), format).map_err(failed)
 }
 
-/// Written aside first: git reads the old one or the new one.
-fn write_index(admin_dir: &Path, bytes: &[u8]) -> Result<(), CopyError> {
+/// Makes it aside first: git reads the old one or the new one.
+fn put_index(admin_dir: &Path, make: impl FnOnce(&Path) -> std::io::Result<()>) -> Result<(), CopyError> {
     let index = admin_dir.join("index");
     let aside = admin_dir.join("index.spinney");
-    let written = fs::write(&aside, bytes).and_then(|()| fs::rename(&aside, &index));
+    let written = make(&aside).and_then(|()| fs::rename(&aside, &index));
     written.map_err(|source| CopyError::Files { path: index, doing: "written", source })
 }
 
 /// Writes a tree's own pointer to its git dir.
 pub(crate) fn point_to_admin_dir(path: &Path, admin_dir: &Path) -> std::io::Result<()> {
-    disk::write_durably(&path.join(".git"), format!("gitdir: {}\n", admin_dir.display()).as_bytes())
+    disk::write_durably(&path.join(".git"), pointer_to(admin_dir).as_bytes())
+}
+
+fn pointer_to(admin_dir: &Path) -> String {
+    format!("gitdir: {}\n", admin_dir.display())
 }
 
 fn in_full(error: &CopyError) -> String {

@@ -2,13 +2,14 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
 
@@ -21,8 +22,6 @@ type Result<T> = std::result::Result<T, CopyError>;
 const SYSTEM_PROGRAMS: [&str; 5] = ["/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/bin", "/bin"];
 /// A snapshot takes milliseconds; a file system that is busy committing may take seconds.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// More than it says in its longest answer here.
-const MAX_OUTPUT: u64 = 64 << 10;
 /// The root of every subvolume has this inode.
 const SUBVOLUME_INODE: u64 = 256;
 pub(super) const BTRFS_MAGIC: u32 = 0x9123_683e;
@@ -104,21 +103,15 @@ impl Btrfs {
         let mut command = Command::new(&self.program);
         command.args(words).args(paths).current_dir("/").env_clear().env("LC_ALL", "C").process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
-        // It says less than a pipe holds, so that it can be read when it has ended.
-        let ended = wait(&mut child).map_err(|error| failed(error.to_string()))?;
-        let Some(status) = ended else {
+        let child = command.spawn().map_err(|error| failed(error.to_string()))?;
+        let Some(output) = wait(child) else {
             return Err(failed(format!("it did not end within {} s", TIMEOUT.as_secs())));
         };
-        let text = |pipe: Option<&mut dyn Read>| {
-            let mut text = Vec::new();
-            let read = pipe.map_or(Ok(0), |pipe| pipe.take(MAX_OUTPUT).read_to_end(&mut text));
-            read.map(|_| String::from_utf8_lossy(&text).into_owned()).unwrap_or_default()
-        };
-        if status.success() {
-            return Ok(text(child.stdout.as_mut().map(|pipe| pipe as &mut dyn Read)));
+        let output = output.map_err(|error| failed(error.to_string()))?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
-        let said = text(child.stderr.as_mut().map(|pipe| pipe as &mut dyn Read));
+        let said = String::from_utf8_lossy(&output.stderr);
         Err(failed(said.lines().last().unwrap_or("it said nothing").to_owned()))
     }
 }
@@ -136,23 +129,20 @@ pub(super) fn file_system_type(path: &Path) -> Option<u32> {
 }
 
 /// Waits for the program; none when it was ended because it took too long.
-fn wait(child: &mut Child) -> io::Result<Option<std::process::ExitStatus>> {
-    let deadline = Instant::now() + TIMEOUT;
-    let mut pause = Duration::from_micros(200);
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
-        }
-        if Instant::now() > deadline {
-            if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-                let _ = rustix::process::kill_process_group(group, Signal::KILL);
-            }
-            child.wait()?;
-            return Ok(None);
-        }
-        thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(20));
+fn wait(child: Child) -> Option<io::Result<Output>> {
+    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let (tell, told) = mpsc::channel();
+    // A thread hears of the end at once; looking again and again would add a pause to each of a few milliseconds.
+    thread::spawn(move || tell.send(child.wait_with_output()));
+    let output = told.recv_timeout(TIMEOUT).ok();
+    if output.is_none()
+        && let Some(group) = group
+    {
+        let _ = rustix::process::kill_process_group(group, Signal::KILL);
+        // It may be in the middle of making something.
+        let _ = told.recv();
     }
+    output
 }
 
 /// Reads the table of one line: total, exclusive, shared, name.

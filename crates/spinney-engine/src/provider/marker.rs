@@ -49,6 +49,12 @@ impl Marker {
         write(&admin_dir.join(MARKER_FILE), self)
     }
 
+    /// The same, without waiting for the disk: where the journal says as much, it may be lost in a power cut.
+    pub fn note(&self, admin_dir: &Path) -> Result<()> {
+        let path = admin_dir.join(MARKER_FILE);
+        fs::write(&path, to_text(self)?).map_err(Error::files(&path, "written"))
+    }
+
     pub fn load(admin_dir: &Path) -> Option<Self> {
         load(&admin_dir.join(MARKER_FILE))
     }
@@ -87,9 +93,13 @@ impl Removal {
 }
 
 fn write(path: &Path, value: &impl Serialize) -> Result<()> {
+    disk::write_durably(path, &to_text(value)?).map_err(Error::files(path, "written"))
+}
+
+fn to_text(value: &impl Serialize) -> Result<Vec<u8>> {
     let mut text = serde_json::to_vec_pretty(value).map_err(|error| Error::Internal { what: error.to_string() })?;
     text.push(b'\n');
-    disk::write_durably(path, &text).map_err(Error::files(path, "written"))
+    Ok(text)
 }
 
 fn load<T: for<'de> Deserialize<'de>>(path: &Path) -> Option<T> {

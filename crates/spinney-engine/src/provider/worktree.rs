@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use spinney_core::{BranchName, CommitId, OperationId, Workspace, WorkspaceId};
+use spinney_core::{BranchName, CommitId, OperationId, Workspace, WorkspaceId, WorkspaceStatus};
 use spinney_git::{AddWorktree, RepositoryLock, Start, Worktree};
 
 use super::marker::{Marker, Removal};
@@ -67,7 +67,13 @@ pub(crate) async fn make(context: &Context, workspace: &Workspace, start: Start<
     context.git.add_worktree(&lock, &AddWorktree { path, start, lock_reason: &reason }).await?;
     fail::point("create.registered")?;
     let worktree = Worktree::open(&context.git, path)?;
-    Marker { ready: false, ..Marker::of(workspace) }.write(worktree.admin_dir())?;
+    let marker = Marker { ready: false, ..Marker::of(workspace) };
+    // By its marker a member of the pool is known to be nobody's; of a creation, the journal tells until it is ready.
+    if workspace.status == WorkspaceStatus::Warm {
+        marker.write(worktree.admin_dir())?;
+    } else {
+        marker.note(worktree.admin_dir())?;
+    }
     Ok(worktree)
 }
 
