@@ -37,4 +37,4 @@ pub use secret::Secret;
 pub use time::Timestamp;
 pub use verdict::{Consent, Reason, ReasonCode, Remover, Sweep, Verdict};
 pub use work::{Work, WorkKind};
-pub use workspace::{Method, Platform, Populate, Provider, Size, Warm, Workspace, WorkspaceStatus};
+pub use workspace::{Method, Platform, Populate, Provider, STATE_FILE, Size, Warm, Workspace, WorkspaceStatus};

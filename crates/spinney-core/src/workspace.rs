@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{BranchName, CommitId, NodeId, RepositoryId, RepositoryName, Timestamp, Work, WorkspaceId, WorkspaceName};
 
+/// Local cached state at a workspace's root: while untracked, never committed, never counted, never read as truth.
+pub const STATE_FILE: &str = "STATE.json";
+
 /// Declares an enum whose values are words in the store, in JSON and on the screen alike.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {

@@ -2,13 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use spinney_core::{Merge, Work, Workspace, WorkspaceStatus};
+use spinney_core::{Merge, STATE_FILE, Work, Workspace, WorkspaceStatus};
 use spinney_git::StatusOptions;
 use spinney_store::Port;
 
 use crate::context::Context;
 use crate::provider::worktree::{Tree, open};
-use crate::verdict::STATE_FILE;
 use crate::{Engine, Result};
 
 /// What a look into one tree found; `None` where git gave no answer.

@@ -73,6 +73,11 @@ pub enum Error {
     ForeignWorktree { path: PathBuf },
     #[error("`{}` is the main checkout", .path.display())]
     MainCheckout { path: PathBuf },
+    /// Somebody began a merge, rebase or the like, and has not ended it.
+    #[error("a {operation} is in progress in `{}`", .path.display())]
+    OperationInProgress { path: PathBuf, operation: &'static str },
+    #[error("`{}` has conflicts", .path.display())]
+    Conflicted { path: PathBuf },
     #[error("a submodule could not be checked out: {detail}")]
     Submodule { detail: String },
     #[error("git-lfs is not installed")]

@@ -62,7 +62,7 @@ impl Repository {
         let none = "0".repeat(commit.as_str().len());
         let old = earlier.as_ref().map_or(none.as_str(), CommitId::as_str);
         let command = || durable(self.holding(lock)).args(["update-ref", "--no-deref", name, commit.as_str(), old]);
-        self.change_refs(command).await?;
+        self.run_patiently(command).await?;
         Ok(commit)
     }
 

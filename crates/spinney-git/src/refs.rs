@@ -114,14 +114,14 @@ impl Repository {
         let old = old.map_or(none.as_str(), CommitId::as_str);
         let name = require_ref(name)?;
         let command = || self.holding(lock).args(["update-ref", "--no-deref", name, new.as_str(), old]);
-        self.change_refs(command).await.map(drop)
+        self.run_patiently(command).await.map(drop)
     }
 
     /// Deletes a ref that has this value.
     pub async fn delete_ref(&self, lock: &RepositoryLock, name: &str, old: &CommitId) -> Result<()> {
         let name = require_ref(name)?;
         let command = || self.holding(lock).args(["update-ref", "--no-deref", "-d", name, old.as_str()]);
-        self.change_refs(command).await.map(drop)
+        self.run_patiently(command).await.map(drop)
     }
 
     /// Starts building a call that changes the repository, with its lock.

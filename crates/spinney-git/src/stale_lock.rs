@@ -1,4 +1,5 @@
-//! Locks of refs that a killed git left behind. Git never removes them, and refuses to change the ref for ever after.
+//! Locks of refs and indexes that a killed git left behind. Git never removes them, and refuses to change what they lock
+//! for ever after.
 //!
 //! A lock is stale when it is older than any change of a ref takes, and no git runs that may have made it: one that is
 //! old enough, and works on this repository or won't say on which. Where that can't be asked (no `/proc`), none is.
@@ -15,7 +16,7 @@ use crate::{Error, Result};
 
 /// A lock that is younger may belong to a program that is no git.
 const MIN_AGE: Duration = Duration::from_secs(1);
-/// How long a change of a ref waits for others' locks.
+/// How long a change waits for others' locks.
 const PATIENCE: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(50);
 /// When the system started is known to the second only.
@@ -25,9 +26,9 @@ const SLACK: Duration = Duration::from_secs(2);
 const PSEUDO_REFS: [&str; 6] = ["HEAD", "ORIG_HEAD", "AUTO_MERGE", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD"];
 
 impl Repository {
-    /// Runs a call that changes refs, under the repository's lock; waits for a ref that somebody else has locked, and
-    /// clears a stale lock away.
-    pub(crate) async fn change_refs(&self, build: impl Fn() -> Command + Send + Sync) -> Result<Output> {
+    /// Runs a call that changes refs, under the repository's lock, or a worktree's index; waits for what somebody else has
+    /// locked, and clears a stale lock away.
+    pub(crate) async fn run_patiently(&self, build: impl Fn() -> Command + Send + Sync) -> Result<Output> {
         let deadline = tokio::time::Instant::now() + PATIENCE;
         loop {
             let result = build().run().await;
@@ -55,7 +56,7 @@ impl Repository {
         locks
     }
 
-    /// Removes a lock of a ref, if it is stale.
+    /// Removes a lock of a ref or an index, if it is stale.
     pub fn clear_if_stale(&self, lock: &Path) -> bool {
         let ours = lock.starts_with(self.common_dir()) && lock.extension().is_some_and(|extension| extension == "lock");
         ours && self.is_stale(lock) && fs::remove_file(lock).is_ok()

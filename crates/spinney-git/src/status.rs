@@ -90,21 +90,25 @@ impl Worktree {
 
     /// A `status` that sees through every setting that hides something.
     pub(crate) fn status_command(&self) -> crate::Command {
-        self.command()
-            .config("core.untrackedCache", "false")
-            .config("core.ignoreStat", "false")
-            .config("core.checkStat", "default")
-            .config("core.trustctime", "true")
-            .args([
-                "status",
-                "--porcelain=v2",
-                "-z",
-                "--branch",
-                "--no-ahead-behind",
-                "--no-renames",
-                "--ignore-submodules=none",
-            ])
+        seeing_all(self.command()).args([
+            "status",
+            "--porcelain=v2",
+            "-z",
+            "--branch",
+            "--no-ahead-behind",
+            "--no-renames",
+            "--ignore-submodules=none",
+        ])
     }
+}
+
+/// Lets a call look at every file that may differ, whatever the configuration says.
+pub(crate) fn seeing_all(command: crate::Command) -> crate::Command {
+    command
+        .config("core.untrackedCache", "false")
+        .config("core.ignoreStat", "false")
+        .config("core.checkStat", "default")
+        .config("core.trustctime", "true")
 }
 
 impl crate::Repository {

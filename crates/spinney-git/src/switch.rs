@@ -44,6 +44,6 @@ impl Worktree {
     /// Takes HEAD off its branch, at a commit; neither index nor files are touched, nor looked at.
     pub async fn detach_head(&self, lock: &RepositoryLock, commit: &CommitId) -> Result<()> {
         let command = || self.command().holding(lock).args(["update-ref", "--no-deref", "HEAD", commit.as_str()]);
-        self.repository().change_refs(command).await.map(drop)
+        self.repository().run_patiently(command).await.map(drop)
     }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use spinney_core::{ReasonCode, Workspace};
+use spinney_core::{ReasonCode, STATE_FILE, Workspace};
 use spinney_git::{ObjectFormat, StatusOptions, Worktree};
 
 use super::Findings;
@@ -11,9 +11,6 @@ use super::hold::Hold;
 use crate::cleanup::is_cache;
 use crate::context::Context;
 use crate::prepare::copy::is_same_as_in_main_checkout;
-
-/// Local cached state at the root: never committed, never counted, never read as truth.
-pub(crate) const STATE_FILE: &str = "STATE.json";
 
 pub(super) async fn judge_files(
     context: &Context,

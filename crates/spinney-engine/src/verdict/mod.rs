@@ -6,8 +6,6 @@ mod files;
 mod history;
 mod hold;
 
-pub(crate) use files::STATE_FILE;
-
 pub(crate) use files::find_repositories;
 
 use spinney_core::{CommitId, Merge, Reason, ReasonCode, Remover, Verdict, Workspace};
