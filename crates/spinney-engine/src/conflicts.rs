@@ -9,14 +9,14 @@
 
 use std::path::{Path, PathBuf};
 
-use spinney_core::{BranchName, CommitId, Merge, Workspace, WorkspaceName, WorkspaceStatus};
-use spinney_git::{Changes, MergeAttempt, Repository, StatusOptions, Worktree};
+use spinney_core::{BranchName, CommitId, Merge, STATE_FILE, Workspace, WorkspaceName, WorkspaceStatus};
+use spinney_git::{ChangedPaths, MergeAttempt, Repository, StatusOptions, Worktree};
 
 use crate::context::Context;
 use crate::crowd::ask_all;
 use crate::lookup::Among;
 use crate::provider::worktree::{Tree, open};
-use crate::verdict::STATE_FILE;
+
 use crate::{Engine, Result};
 
 /// What was found among the workspaces of one repository.
@@ -52,7 +52,7 @@ struct Line {
     tip: CommitId,
     /// The tip of its base, where that is known.
     base: Option<(BranchName, CommitId)>,
-    changes: Changes,
+    changes: ChangedPaths,
 }
 
 /// What a look at one workspace found.
@@ -181,7 +181,7 @@ async fn line(
         },
         None => workspace.base_commit.clone(),
     };
-    let changes = git.load_changes(&fork, &tip).await.map_err(untold)?;
+    let changes = git.load_changed_paths(&fork, &tip).await.map_err(untold)?;
     if changes.is_empty() {
         return Ok(None);
     }

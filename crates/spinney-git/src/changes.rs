@@ -1,63 +1,54 @@
-//! Which files one commit changed against another, to tell whether two lines of work can get in each other's way.
-
-use std::collections::HashSet;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+//! How much a branch changed.
 
 use spinney_core::CommitId;
 
 use crate::Result;
+use crate::history::number;
 use crate::repository::Repository;
 
-/// Changed paths; a renamed file is there by both of its names.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// What a tip has that its base has not.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Changes {
-    paths: HashSet<PathBuf>,
-    adds: bool,
-    deletes: bool,
-}
-
-impl Changes {
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.paths.is_empty()
-    }
-
-    /// Whether a merge of both could conflict. False only where it certainly can't:
-    ///
-    /// - a path that both changed, or one that lies below another, is in the way by itself;
-    /// - files that one side deleted may be a directory that moved, and git moves what the other side added after them.
-    #[must_use]
-    pub fn may_conflict_with(&self, other: &Self) -> bool {
-        (self.deletes && other.adds)
-            || (self.adds && other.deletes)
-            || self.reaches_into(other)
-            || other.reaches_into(self)
-    }
-
-    /// Whether a path of ours, or a directory that it lies in, is a path of theirs.
-    fn reaches_into(&self, other: &Self) -> bool {
-        self.paths.iter().any(|path| path.ancestors().any(|place| other.paths.contains(place)))
-    }
+    pub commits: u64,
+    pub files: u64,
+    /// Lines; a binary file has none.
+    pub insertions: u64,
+    pub deletions: u64,
 }
 
 impl Repository {
-    /// The files that differ between two commits.
-    pub async fn load_changes(&self, from: &CommitId, to: &CommitId) -> Result<Changes> {
-        let command = self.command().args(["diff-tree", "-r", "-z", "--no-renames", "--name-status"]);
-        Ok(parse_changes(&command.args([from.as_str(), to.as_str()]).run().await?.stdout))
+    /// Counts what a tip changed since it left a base, as a pull request shows it: what came from the base by merging is
+    /// not the tip's own, as far as the given base has it.
+    pub async fn load_changes(&self, base: &CommitId, tip: &CommitId) -> Result<Changes> {
+        let range = format!("{base}..{tip}");
+        let count = self.command().args(["rev-list", "--count", &range]);
+        let (count, fork) = tokio::join!(count.text(), self.load_merge_base(base, tip));
+        let commits = number("git rev-list", &count?)?;
+        // Without a common ancestor all that differs is the tip's own.
+        let fork = fork?.unwrap_or_else(|| base.clone());
+        let diff = self.command().args(["diff-tree", "-r", "-z", "--numstat", "--find-renames", "--no-ext-diff"]);
+        let listed = diff.args([fork.as_str(), tip.as_str()]).run().await?.stdout;
+        Ok(Changes { commits, ..sum(&listed) })
     }
 }
 
-/// Reads `<status>\0<path>\0`.
-fn parse_changes(stdout: &[u8]) -> Changes {
+/// Adds up `<insertions>\t<deletions>\t<path>\0`. A rename has no path there, but two after it.
+fn sum(stdout: &[u8]) -> Changes {
     let mut changes = Changes::default();
-    let mut fields = stdout.split(|byte| *byte == 0);
-    while let (Some(status), Some(path)) = (fields.next(), fields.next()) {
-        changes.adds |= status == b"A";
-        changes.deletes |= status == b"D";
-        changes.paths.insert(Path::new(OsStr::from_bytes(path)).to_owned());
+    let mut entries = stdout.split(|byte| *byte == 0);
+    while let Some(entry) = entries.next() {
+        let mut fields = entry.splitn(3, |byte| *byte == b'\t');
+        let (Some(insertions), Some(deletions), Some(path)) = (fields.next(), fields.next(), fields.next()) else {
+            continue;
+        };
+        let lines =
+            |field: &[u8]| std::str::from_utf8(field).ok().and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+        changes.files += 1;
+        changes.insertions = changes.insertions.saturating_add(lines(insertions));
+        changes.deletions = changes.deletions.saturating_add(lines(deletions));
+        if path.is_empty() {
+            entries.nth(1);
+        }
     }
     changes
 }
@@ -68,31 +59,16 @@ mod tests {
 
     use super::*;
 
-    fn changes(text: &str) -> Changes {
-        parse_changes(text.replace(' ', "\0").as_bytes())
-    }
-
-    fn may_conflict(a: &str, b: &str) -> bool {
-        let (a, b) = (changes(a), changes(b));
-        assert_eq!(a.may_conflict_with(&b), b.may_conflict_with(&a));
-        a.may_conflict_with(&b)
-    }
-
     #[test]
-    fn only_what_certainly_stays_apart_is_let_go() {
-        assert!(!may_conflict("M a A b ", "M c A d/a "));
-        assert!(!may_conflict("M a/b ", "M a/bc "));
-        assert!(may_conflict("M a M b ", "A c M b "));
-        assert!(may_conflict("A d ", "M d/e/f "));
-        assert!(may_conflict("D d/a A e/a ", "A d/new "));
-        assert!(!may_conflict("D d/a ", "M d/new "));
-        assert!(!may_conflict("", "M a D b "));
+    fn renames_and_binary_files_are_one_file_each() {
+        let changes = sum(b"3\t1\ta\tb\n\x001\t1\t\0old\0new\0-\t-\tpicture\0");
+        assert_eq!(changes, Changes { commits: 0, files: 3, insertions: 4, deletions: 2 });
     }
 
     proptest! {
         #[test]
-        fn no_output_makes_it_panic(stdout in proptest::collection::vec(any::<u8>(), 0..100)) {
-            let _ = parse_changes(&stdout);
+        fn no_output_makes_it_panic(stdout in proptest::collection::vec(prop_oneof![Just(0u8), Just(b'\t'), Just(b'9'), any::<u8>()], 0..200)) {
+            let _ = sum(&stdout);
         }
     }
 }

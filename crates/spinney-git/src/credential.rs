@@ -31,11 +31,24 @@ impl Credential {
         url.starts_with("http").then(|| Self::new(username, secret))
     }
 
+    /// A text without this credential, plain or as it is sent.
+    pub(crate) fn redact(&self, text: &str) -> String {
+        let secret = self.secret.expose();
+        if secret.is_empty() {
+            return text.to_owned();
+        }
+        text.replace(&self.basic(), "***").replace(secret, "***")
+    }
+
+    /// As HTTP sends it.
+    fn basic(&self) -> String {
+        base64(format!("{}:{}", self.username, self.secret.expose()).as_bytes())
+    }
+
     /// The configuration entry that sends this credential to the URL's origin; none where it may not be sent.
     pub(crate) fn config(&self, url: &str) -> Option<(String, String)> {
         let origin = origin(url)?;
-        let basic = base64(format!("{}:{}", self.username, self.secret.expose()).as_bytes());
-        Some((format!("http.{origin}.extraHeader"), format!("Authorization: Basic {basic}")))
+        Some((format!("http.{origin}.extraHeader"), format!("Authorization: Basic {}", self.basic())))
     }
 }
 
@@ -90,6 +103,13 @@ mod tests {
         {
             assert!(credential.config(url).is_none(), "{url}");
         }
+    }
+
+    #[test]
+    fn a_text_that_repeats_it_is_redacted() {
+        let credential = Credential::new("me", "s3cret");
+        assert_eq!(credential.redact("no s3cret and no bWU6czNjcmV0 here"), "no *** and no *** here");
+        assert_eq!(Credential::new("me", "").redact("text"), "text");
     }
 
     #[test]

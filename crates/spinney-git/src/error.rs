@@ -56,6 +56,13 @@ pub enum Error {
     #[error("the remote refused the credentials, or there are none: {detail}")]
     Auth { detail: String },
 
+    /// The branch at the remote has what was not pushed from here.
+    #[error("the remote's `{branch}` has commits that this push would drop ({detail})")]
+    PushRejected { branch: String, detail: String },
+    /// The remote itself said no: a hook, a protected branch, a quota.
+    #[error("the remote refused the push: {detail}")]
+    PushRefused { detail: String },
+
     #[error("no space is left on the disk: {detail}")]
     NoSpace { detail: String },
     #[error("permission denied: {detail}")]
@@ -101,6 +108,12 @@ impl Error {
     #[must_use]
     pub fn is_transient(&self) -> bool {
         matches!(self, Self::LockContention { .. })
+    }
+
+    /// Whether the same call may well succeed in a while, without anybody's doing.
+    #[must_use]
+    pub fn is_temporary(&self) -> bool {
+        self.is_transient() || matches!(self, Self::Network { .. } | Self::Timeout { .. } | Self::LockTimeout { .. })
     }
 
     /// Whether the remote could not be used, for whatever reason; what is known locally still stands.

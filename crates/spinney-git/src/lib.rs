@@ -5,6 +5,7 @@
 //! or reads the process environment; nothing writes the user's `.git/config`, and refs change only by their old value.
 
 mod add;
+mod changed_paths;
 mod changes;
 mod checked_out;
 mod checkout;
@@ -12,8 +13,8 @@ mod classify;
 mod clean;
 mod clone;
 mod command;
-mod conflict;
 mod commit_all;
+mod conflict;
 mod contents;
 mod credential;
 mod environment;
@@ -35,6 +36,8 @@ mod pin;
 mod pin_sources;
 mod process;
 mod progress;
+mod push;
+mod push_parse;
 mod reachable;
 mod record;
 mod redact;
@@ -57,12 +60,13 @@ mod worktree;
 mod worktree_list;
 
 pub use add::{AddWorktree, Start};
+pub use changed_paths::ChangedPaths;
 pub use changes::Changes;
 pub use clean::Proof;
 pub use command::{Command, Output};
+pub use commit_all::{CommitAll, Identity};
 pub use conflict::MergeAttempt;
 pub use credential::Credential;
-pub use commit_all::{CommitAll, Identity};
 pub use error::Error;
 pub use fetch::{Known, Wanted};
 pub use git::{Git, GitOptions, GitVersion};
@@ -73,6 +77,7 @@ pub use index::{
     FileStat, FileTime, Index, IndexDirectory, IndexEntry, IndexMode, InvalidIndex, ObjectFormat, ObjectId,
 };
 pub use lock::{Holder, RepositoryLock};
+pub use push::{Lease, Pushed};
 pub use redact::{redact_url, without_credentials};
 pub use remote::Remote;
 pub use repository::Repository;

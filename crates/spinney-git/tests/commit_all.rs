@@ -145,6 +145,10 @@ async fn it_is_by_whom_git_knows_and_never_a_guess() {
     let root = sandbox.init("app");
     let by = |worktree: &Worktree| sandbox.run(worktree.path(), &["log", "-1", "--format=%an <%ae>, %cn <%ce>"]);
     let worktree = sandbox.add(&sandbox.open(&root).await, "work").await;
+    let again = async |given: GitOptions, path: PathBuf| {
+        let repository = Repository::discover(&Git::open(given).await.unwrap(), &root).await.unwrap();
+        Worktree::open(&repository, &path).unwrap()
+    };
     fs::write(sandbox.home().join(".gitconfig"), "").unwrap();
     write(&worktree, "a", "1");
     commit_all(&worktree).await;
@@ -155,16 +159,21 @@ async fn it_is_by_whom_git_knows_and_never_a_guess() {
     write(&worktree, "a", "2");
     commit_all(&worktree).await;
     assert_eq!(by(&worktree), "Half <a@example.invalid>, Spinney <spinney@localhost>");
+    // Nor is what the machine calls its user.
+    fs::write(sandbox.home().join(".gitconfig"), "").unwrap();
     let mut given = options(&sandbox.home());
+    given.environment.push(("EMAIL".into(), "machine@example.invalid".into()));
+    let worktree = again(given.clone(), worktree.path().to_owned()).await;
+    write(&worktree, "a", "3");
+    commit_all(&worktree).await;
+    assert_eq!(by(&worktree), "Spinney <spinney@localhost>, Spinney <spinney@localhost>");
     for (role, name) in [("AUTHOR", "Ada"), ("COMMITTER", "Grace")] {
         given.environment.push((format!("GIT_{role}_NAME").into(), name.into()));
         given.environment.push((format!("GIT_{role}_EMAIL").into(), "e@example.invalid".into()));
     }
     given.environment.push(("GIT_AUTHOR_DATE".into(), "2001-01-01".into()));
-    let git = Git::open(GitOptions { ..given }).await.unwrap();
-    let repository = Repository::discover(&git, &root).await.unwrap();
-    let worktree = Worktree::open(&repository, worktree.path()).unwrap();
-    write(&worktree, "a", "3");
+    let worktree = again(given, worktree.path().to_owned()).await;
+    write(&worktree, "a", "4");
     commit_all(&worktree).await;
     assert_eq!(by(&worktree), "Ada <e@example.invalid>, Grace <e@example.invalid>");
 }

@@ -1,0 +1,263 @@
+//! Pushing: one commit to one branch, nothing else, and nothing of anybody else's is dropped.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::{Sandbox, branch, environment};
+use spinney_core::CommitId;
+use spinney_git::{Changes, Credential, Error, Git, GitOptions, Lease, Pushed, Repository};
+use spinney_testkit::HttpRemote;
+
+async fn push(repository: &Repository, commit: &CommitId, lease: Lease) -> Result<Pushed, Error> {
+    repository.push("origin", commit, &branch("agent/coder/x"), &lease, None).await
+}
+
+fn tip(sandbox: &Sandbox, name: &str) -> Option<String> {
+    let (found, commit, _) = sandbox.try_run(&sandbox.path("app.git"), &["rev-parse", "--verify", "-q", name]);
+    found.then_some(commit)
+}
+
+fn refs(sandbox: &Sandbox) -> String {
+    sandbox.run(&sandbox.path("app.git"), &["for-each-ref", "--format=%(refname)"])
+}
+
+fn hook(sandbox: &Sandbox, repository: &str, name: &str, body: &str) {
+    let hooks = sandbox.path(repository).join("hooks");
+    fs::create_dir_all(&hooks).unwrap();
+    let script = sandbox.script("hook", body);
+    fs::rename(script, hooks.join(name)).unwrap();
+}
+
+/// A clone of `app.git`, with a worktree on `work`.
+async fn cloned(sandbox: &Sandbox) -> (Repository, PathBuf) {
+    let repository = sandbox.open(&sandbox.init_cloned("app")).await;
+    let worktree = sandbox.add(&repository, "work").await;
+    (repository, worktree.path().to_owned())
+}
+
+#[tokio::test]
+async fn a_commit_goes_to_its_branch_and_nothing_else_goes() {
+    let sandbox = Sandbox::new().await;
+    let (repository, tree) = cloned(&sandbox).await;
+    let root = sandbox.path("app");
+    let ran = sandbox.path("ran");
+    hook(&sandbox, "app/.git", "pre-push", &format!("touch '{}'\nexit 1\n", ran.display()));
+    for (key, value) in [
+        ("push.followTags", "true"),
+        ("push.gpgSign", "true"),
+        ("push.default", "matching"),
+        ("push.autoSetupRemote", "true"),
+        ("push.useForceIfIncludes", "true"),
+        ("push.recurseSubmodules", "only"),
+        ("push.pushOption", "x"),
+        ("remote.origin.push", "refs/heads/*:refs/heads/*"),
+        ("remote.origin.mirror", "true"),
+        ("remote.pushDefault", "nowhere"),
+    ] {
+        sandbox.run(&root, &["config", key, value]);
+    }
+    let config = fs::read(root.join(".git/config")).unwrap();
+    let first = sandbox.commit(&tree, "a", "1");
+    sandbox.run(&tree, &["tag", "-a", "-m", "x", "v1"]);
+    assert_eq!(push(&repository, &first, Lease::Absent).await.unwrap(), Pushed::New);
+    assert_eq!(refs(&sandbox), "refs/heads/agent/coder/x\nrefs/heads/main");
+    assert_eq!(push(&repository, &first, Lease::Absent).await.unwrap(), Pushed::UpToDate);
+    let second = sandbox.commit(&tree, "a", "2");
+    assert_eq!(push(&repository, &second, Lease::At(first.clone())).await.unwrap(), Pushed::Updated);
+    // It arrived, and the one who asked never heard of it.
+    assert_eq!(push(&repository, &second, Lease::At(first)).await.unwrap(), Pushed::UpToDate);
+    assert_eq!(tip(&sandbox, "agent/coder/x"), Some(second.to_string()));
+    assert!(!ran.exists());
+    assert_eq!(fs::read(root.join(".git/config")).unwrap(), config);
+    let base = repository.load_branch(&branch("main")).await.unwrap().unwrap();
+    assert_eq!(repository.count_unpushed(&second, &base).await.unwrap().count, 0);
+}
+
+#[tokio::test]
+async fn what_was_pushed_from_here_may_be_replaced_and_nothing_else() {
+    let sandbox = Sandbox::new().await;
+    let (repository, tree) = cloned(&sandbox).await;
+    let first = sandbox.commit(&tree, "a", "1");
+    push(&repository, &first, Lease::Absent).await.unwrap();
+    sandbox.run(&tree, &["commit", "-q", "--amend", "-m", "rewritten"]);
+    let rewritten = sandbox.head(&tree);
+    let error = push(&repository, &rewritten, Lease::Absent).await.unwrap_err();
+    assert!(matches!(&error, Error::PushRejected { detail, .. } if detail == "non-fast-forward"), "{error:?}");
+    assert!(!error.is_temporary());
+    assert_eq!(push(&repository, &rewritten, Lease::At(first.clone())).await.unwrap(), Pushed::Updated);
+
+    // Somebody else pushes on top.
+    let other = sandbox.path("other");
+    sandbox
+        .run(&sandbox.path(""), &["clone", "-q", sandbox.path("app.git").to_str().unwrap(), other.to_str().unwrap()]);
+    sandbox.run(&other, &["switch", "-q", "agent/coder/x"]);
+    let theirs = sandbox.commit(&other, "b", "theirs");
+    sandbox.run(&other, &["push", "-q", "origin", "agent/coder/x"]);
+    let ours = sandbox.commit(&tree, "a", "3");
+    for lease in [Lease::Absent, Lease::At(rewritten.clone()), Lease::At(first.clone())] {
+        let error = push(&repository, &ours, lease).await.unwrap_err();
+        assert!(matches!(&error, Error::PushRejected { .. }), "{error:?}");
+    }
+    assert_eq!(tip(&sandbox, "agent/coder/x"), Some(theirs.to_string()));
+    // Who took theirs in needs no leave, though the lease is old by now.
+    sandbox.run(&tree, &["pull", "-q", "--rebase", "origin", "agent/coder/x"]);
+    let together = sandbox.head(&tree);
+    assert_eq!(push(&repository, &together, Lease::At(rewritten)).await.unwrap(), Pushed::Updated);
+    // Where the branch is gone, nothing can be dropped.
+    sandbox.run(&sandbox.path("app.git"), &["branch", "-q", "-D", "agent/coder/x"]);
+    assert_eq!(push(&repository, &together, Lease::At(first)).await.unwrap(), Pushed::New);
+}
+
+#[tokio::test]
+async fn a_remote_that_refuses_is_quoted_in_plain_words() {
+    let sandbox = Sandbox::new().await;
+    let (repository, tree) = cloned(&sandbox).await;
+    let commit = sandbox.commit(&tree, "a", "1");
+    hook(
+        &sandbox,
+        "app.git",
+        "pre-receive",
+        "printf '\\033[31mGH006: Protected branch\\033[0m\\n\\nhttps://me:s3cret@host/x %01000d\\n' 0 >&2\nexit 1\n",
+    );
+    let error = push(&repository, &commit, Lease::Absent).await.unwrap_err();
+    let Error::PushRefused { detail } = &error else { panic!("{error:?}") };
+    assert!(detail.starts_with("pre-receive hook declined: GH006: Protected branch https://***@host/x 0"), "{detail}");
+    assert!(detail.chars().count() <= 601, "{detail}");
+    assert!(!error.is_temporary() && !format!("{error:?}").contains("s3cret"));
+    assert_eq!(tip(&sandbox, "agent/coder/x"), None);
+    assert_eq!(repository.load_remote_branch("origin", &branch("agent/coder/x")).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_remote_that_is_out_of_reach_may_come_back() {
+    let sandbox = Sandbox::new().await;
+    let (repository, tree) = cloned(&sandbox).await;
+    let commit = sandbox.commit(&tree, "a", "1");
+    let root = sandbox.path("app");
+    sandbox.run(&root, &["remote", "set-url", "origin", "http://127.0.0.1:1/app.git"]);
+    let error = push(&repository, &commit, Lease::Absent).await.unwrap_err();
+    assert!(matches!(&error, Error::Network { .. }) && error.is_temporary(), "{error:?}");
+    sandbox.run(&root, &["remote", "set-url", "origin", sandbox.path("nowhere").to_str().unwrap()]);
+    let error = push(&repository, &commit, Lease::Absent).await.unwrap_err();
+    assert!(matches!(&error, Error::RemoteNotFound { .. }) && !error.is_temporary(), "{error:?}");
+    let error = repository.push("--receive-pack=x", &commit, &branch("x"), &Lease::Absent, None).await.unwrap_err();
+    assert!(matches!(&error, Error::Refused { .. }), "{error:?}");
+    // Its own address for pushes is used.
+    sandbox.run(&root, &["remote", "set-url", "--push", "origin", sandbox.path("app.git").to_str().unwrap()]);
+    assert_eq!(push(&repository, &commit, Lease::Absent).await.unwrap(), Pushed::New);
+}
+
+#[tokio::test]
+async fn it_is_known_here_although_only_some_branches_are_fetched() {
+    let sandbox = Sandbox::new().await;
+    let (repository, tree) = cloned(&sandbox).await;
+    let root = sandbox.path("app");
+    sandbox.run(&root, &["config", "remote.origin.fetch", "+refs/heads/main:refs/remotes/origin/main"]);
+    let commit = sandbox.commit(&tree, "a", "1");
+    push(&repository, &commit, Lease::Absent).await.unwrap();
+    let name = branch("agent/coder/x");
+    let known = || repository.load_remote_branch("origin", &name);
+    assert_eq!(known().await.unwrap(), Some(commit));
+    // What stands in the way of the name here is gone at the remote.
+    sandbox.run(&root, &["config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*"]);
+    sandbox.run(&root, &["update-ref", "-d", "refs/remotes/origin/agent/coder/x"]);
+    sandbox.run(&root, &["update-ref", "refs/remotes/origin/agent", "main"]);
+    let commit = sandbox.commit(&tree, "a", "2");
+    push(&repository, &commit, Lease::Absent).await.unwrap();
+    assert_eq!(known().await.unwrap(), Some(commit));
+}
+
+#[tokio::test]
+async fn a_token_opens_the_remote_and_is_told_nobody() {
+    let kit = spinney_testkit::Sandbox::new();
+    let app = kit.repository("app").with_remote();
+    let server = HttpRemote::with_token(&kit, "s3cretT0ken");
+    let name = app.remote().path().strip_prefix(kit.remotes()).unwrap().display().to_string();
+    app.git(&["remote", "set-url", "origin", &server.url(&name)]);
+    let options = GitOptions { program: common::program(), ..GitOptions::new(environment(&kit.home())) };
+    let repository = Repository::discover(&Git::open(options).await.unwrap(), app.path()).await.unwrap();
+    let commit: CommitId = app.git(&["commit-tree", "-p", "HEAD", "-m", "x", "HEAD^{tree}"]).parse().unwrap();
+    let push = |credential: Option<Credential>| {
+        let (repository, commit) = (repository.clone(), commit.clone());
+        async move { repository.push("origin", &commit, &branch("x"), &Lease::Absent, credential.as_ref()).await }
+    };
+    for credential in [None, Some(Credential::token("wrong"))] {
+        let error = push(credential).await.unwrap_err();
+        assert!(matches!(&error, Error::Auth { .. }) && !error.is_temporary(), "{error:?}");
+    }
+    let hooks = app.remote().path().join("hooks");
+    fs::create_dir_all(&hooks).unwrap();
+    let script = "#!/bin/sh\necho 'I heard s3cretT0ken' >&2\nexit 1\n";
+    fs::write(hooks.join("update"), script).unwrap();
+    fs::set_permissions(hooks.join("update"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let error = push(Some(Credential::token("s3cretT0ken"))).await.unwrap_err();
+    assert!(matches!(&error, Error::PushRefused { detail } if detail.contains("I heard ***")), "{error:?}");
+    fs::remove_file(hooks.join("update")).unwrap();
+    assert_eq!(push(Some(Credential::token("s3cretT0ken"))).await.unwrap(), Pushed::New);
+    assert!(!fs::read_to_string(app.path().join(".git/config")).unwrap().contains("s3cret"));
+    // It goes where is pushed to, though that is not where is fetched from.
+    app.git(&["remote", "set-url", "--push", "origin", &server.url(&name)]);
+    app.git(&["remote", "set-url", "origin", app.remote().path().to_str().unwrap()]);
+    assert_eq!(push(Some(Credential::token("s3cretT0ken"))).await.unwrap(), Pushed::UpToDate);
+}
+
+#[tokio::test]
+async fn contents_that_lfs_keeps_go_first() {
+    let sandbox = Sandbox::new().await;
+    let (_, tree) = cloned(&sandbox).await;
+    let commit = sandbox.commit(&tree, "a", "1");
+    let root = sandbox.path("app");
+    let log = sandbox.path("lfs.log");
+    let programs = sandbox.path("programs");
+    fs::create_dir(&programs).unwrap();
+    let lfs =
+        sandbox.script("git-lfs", &format!("echo \"$@\" >> '{}'\n[ ! -e '{}.down' ]\n", log.display(), log.display()));
+    fs::rename(lfs, programs.join("git-lfs")).unwrap();
+    let mut given = common::options(&sandbox.home());
+    let path = given.environment.iter_mut().find(|(key, _)| key == "PATH").unwrap();
+    path.1 = std::env::join_paths(std::iter::once(programs).chain(std::env::split_paths(&path.1))).unwrap();
+    let repository = Repository::discover(&Git::open(given).await.unwrap(), &root).await.unwrap();
+    let calls = || fs::read_to_string(&log).unwrap_or_default();
+
+    push(&repository, &commit, Lease::Absent).await.unwrap();
+    assert_eq!(calls(), "", "nothing was ever added by it");
+    fs::create_dir_all(root.join(".git/lfs/objects/aa")).unwrap();
+    let next = sandbox.commit(&tree, "a", "2");
+    push(&repository, &next, Lease::Absent).await.unwrap();
+    assert_eq!(calls(), format!("push origin {next}\n"));
+    fs::write(Path::new(&format!("{}.down", log.display())), "").unwrap();
+    let last = sandbox.commit(&tree, "a", "3");
+    assert!(matches!(push(&repository, &last, Lease::Absent).await, Err(Error::PushRefused { .. })));
+    assert_eq!(tip(&sandbox, "agent/coder/x"), Some(next.to_string()));
+    // Where it is not installed, the commits go alone.
+    let repository = sandbox.open(&root).await;
+    push(&repository, &last, Lease::Absent).await.unwrap();
+}
+
+#[tokio::test]
+async fn changes_are_those_of_the_branch() {
+    let sandbox = Sandbox::new().await;
+    let root = sandbox.init("app");
+    let repository = sandbox.open(&root).await;
+    let base = sandbox.commit(&root, "old name", &"line\n".repeat(20));
+    let worktree = sandbox.add(&repository, "work").await;
+    let tree = worktree.path();
+    assert_eq!(repository.load_changes(&base, &base).await.unwrap(), Changes::default());
+    sandbox.run(tree, &["mv", "old name", "new\tname"]);
+    sandbox.commit(tree, "README.md", "one\ntwo\n");
+    let tip = sandbox.commit(tree, "binary", "\0\0");
+    let own = Changes { commits: 2, files: 3, insertions: 2, deletions: 1 };
+    assert_eq!(repository.load_changes(&base, &tip).await.unwrap(), own);
+    // What came from base is not its own, and what base has alone is nobody's loss.
+    let newer = sandbox.commit(&root, "elsewhere", "x\n");
+    sandbox.run(tree, &["merge", "-q", "-m", "merge", "main"]);
+    let merged = sandbox.head(tree);
+    assert_eq!(repository.load_changes(&newer, &merged).await.unwrap(), Changes { commits: 3, ..own });
+    let newest = sandbox.commit(&root, "elsewhere", "y\n");
+    assert_eq!(repository.load_changes(&newest, &merged).await.unwrap(), Changes { commits: 3, ..own });
+    sandbox.run(tree, &["switch", "-q", "--orphan", "unrelated"]);
+    let unrelated = sandbox.commit(tree, "alone", "x\n");
+    assert_eq!(repository.load_changes(&base, &unrelated).await.unwrap().commits, 1);
+}
