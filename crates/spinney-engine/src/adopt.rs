@@ -17,9 +17,10 @@ use crate::{Engine, Error, Result, events, fail, home, links};
 impl Engine {
     /// Looks for a worktree that already has the branch that a request is about.
     pub(crate) async fn adopt_matching(&self, context: &Context, request: &Request) -> Result<Option<Resolution>> {
-        let own = own_branch(request);
+        // A name from a pattern is never one that exists.
+        let own = request.patterned().is_none().then(|| own_branch(request));
         let hints: Vec<&BranchName> = own_head(request).into_iter().chain(&request.suggest).collect();
-        let wanted: Vec<&BranchName> = hints.iter().copied().chain([&own]).collect();
+        let wanted: Vec<&BranchName> = hints.iter().copied().chain(&own).collect();
         for branch in &wanted {
             let holder = self.store.read().await?.workspace_on_branch(&context.repository.id, branch).await?;
             if let Some(holder) = holder.filter(|holder| holder.status == WorkspaceStatus::Active)
@@ -31,7 +32,11 @@ impl Engine {
             }
         }
         // Listing worktrees is slow where there are many; without a hint only a branch that exists can be in one.
-        if hints.is_empty() && context.git.load_branch(&own).await?.is_none() {
+        let own_exists = match &own {
+            Some(own) => context.git.load_branch(own).await?.is_some(),
+            None => false,
+        };
+        if hints.is_empty() && !own_exists {
             return Ok(None);
         }
         let entries = context.git.load_worktrees().await?;
@@ -39,7 +44,7 @@ impl Engine {
         let Some(branch) = entry.branch.clone() else { return Ok(None) };
         if entry.is_main {
             // A suggestion that can't be followed is passed over; the branch that would be checked out can't be.
-            return if branch == own {
+            return if own.as_ref() == Some(&branch) {
                 Err(Error::BranchInMainCheckout { branch, path: entry.path.clone() })
             } else {
                 Ok(None)
@@ -51,7 +56,7 @@ impl Engine {
                 Ok(workspace.map(|workspace| Resolution::found(workspace, Method::Adopted)))
             }
             // Who creates will be told which workspace has the branch.
-            Err(_) if branch != own || self.is_known(&entry.path).await? => Ok(None),
+            Err(_) if own.as_ref() != Some(&branch) || self.is_known(&entry.path).await? => Ok(None),
             Err(error) if entry.path.exists() => {
                 Err(Error::BranchHeld { branch, path: entry.path.clone(), reason: reason(&error) })
             }

@@ -98,6 +98,8 @@ pub enum Error {
     Fetch { remote: String, source: spinney_git::Error },
     #[error("branch `{branch}` can't be made beside `{existing}`: one would be a directory of the other")]
     BranchConflict { branch: BranchName, existing: String },
+    #[error("no name like `{pattern}` is free for a branch")]
+    NoFreeBranch { pattern: BranchName },
     #[error("branch `{branch}` is checked out in the main checkout at `{}`", .path.display())]
     BranchInMainCheckout { branch: BranchName, path: PathBuf },
     #[error("branch `{branch}` is checked out at `{}`, {reason}", .path.display())]
@@ -189,6 +191,7 @@ impl Error {
             | Self::AmbiguousRemote { .. }
             | Self::EmptyRepository { .. }
             | Self::BranchConflict { .. }
+            | Self::NoFreeBranch { .. }
             | Self::PathNotIgnored { .. }
             | Self::RepositoryNameTaken { .. }
             | Self::NotAdoptable { .. }
@@ -256,6 +259,9 @@ impl Error {
             Self::NotAdoptable { .. } => hint("`git worktree list` shows the linked worktrees that can be adopted"),
             Self::PathTaken { .. } => hint("move it away, or change `workspace.path`"),
             Self::BranchConflict { .. } => hint("choose another with `--branch NAME`, or rename the one that is there"),
+            Self::NoFreeBranch { .. } => {
+                hint("choose one with `--branch NAME`, or change the agent's `branch_pattern`")
+            }
             Self::MissingHead { .. } => hint("`spinney repo sync` fetches all branches; `--sha SHA` names a commit"),
             Self::Busy { .. } => hint("wait for it, and run the same command again"),
             Self::Store(error) => error.hint().into_iter().collect(),

@@ -17,6 +17,7 @@ mod engine;
 mod error;
 mod events;
 pub mod fail;
+mod free_branch;
 mod home;
 mod inspect;
 mod journal;

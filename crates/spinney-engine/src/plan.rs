@@ -58,7 +58,14 @@ impl Engine {
         let remote = self.ask_remote(&context, &wanted, Some(request), observer).await?;
         let base = find_base(&context, request.base.as_ref(), remote.as_ref()).await?;
         let context = self.refresh_context(context, &base.tip).await?;
-        let plan = plan_branch(&context, request, &base, remote.as_ref()).await?;
+        let free = match request.patterned() {
+            Some(pattern) => {
+                let remote = remote.as_ref().map(|remote| remote.name.as_str());
+                Some(self.free_branch(&context, pattern, remote).await?)
+            }
+            None => None,
+        };
+        let plan = plan_branch(&context, request, free, &base, remote.as_ref()).await?;
         if plan.new_branch
             && let Some(existing) = context.git.branch_conflict(&plan.branch).await?
         {
@@ -165,6 +172,8 @@ fn wanted(context: &Context, request: &Request) -> Wanted {
             }
             branches.extend(own.cloned());
         }
+        // All names that the remote has come with the answer.
+        _ if request.patterned().is_some() => {}
         _ => branches.push(request.branch.clone().unwrap_or_else(|| request.work.default_branch())),
     }
     Wanted { default_branch: base.is_none(), branches, pulls }
@@ -235,7 +244,17 @@ async fn default_base(context: &Context, remote: Option<&Remote>) -> Result<Base
     }
 }
 
-async fn plan_branch(context: &Context, request: &Request, base: &Base, remote: Option<&Remote>) -> Result<Plan> {
+/// Plans a new branch with a name that was found free, or the request's own, which is continued where it exists.
+async fn plan_branch(
+    context: &Context,
+    request: &Request,
+    free: Option<BranchName>,
+    base: &Base,
+    remote: Option<&Remote>,
+) -> Result<Plan> {
+    if let Some(branch) = free {
+        return Ok(new_branch(branch, base.tip.clone(), base.tip.clone(), base.shown.clone(), base, remote));
+    }
     let branch = match own_head(request) {
         Some(head) => head.clone(),
         None => request.branch.clone().unwrap_or_else(|| request.work.default_branch()),
@@ -261,7 +280,18 @@ async fn plan_branch(context: &Context, request: &Request, base: &Base, remote: 
         _ => (base.tip.clone(), base.shown.clone()),
     };
     let base_commit = base_commit(context, base, &commit).await?;
-    Ok(Plan {
+    Ok(new_branch(branch, commit, base_commit, started_from, base, remote))
+}
+
+fn new_branch(
+    branch: BranchName,
+    commit: CommitId,
+    base_commit: CommitId,
+    started_from: String,
+    base: &Base,
+    remote: Option<&Remote>,
+) -> Plan {
+    Plan {
         branch,
         new_branch: true,
         commit,
@@ -270,7 +300,7 @@ async fn plan_branch(context: &Context, request: &Request, base: &Base, remote: 
         continued: None,
         started_from,
         fetched: remote.and_then(|remote| remote.known.as_ref()).map(|known| known.at),
-    })
+    }
 }
 
 /// A plan that goes on with a branch somebody else began.

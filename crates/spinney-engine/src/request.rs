@@ -1,6 +1,6 @@
 //! A request for a workspace: the work, and what is known about it besides.
 
-use spinney_core::{BranchName, CommitId, Method, Platform, Work, Workspace};
+use spinney_core::{BranchName, CommitId, Method, Platform, Work, WorkKind, Workspace};
 
 /// What somebody asks for. Everything but the work is a hint.
 #[derive(Debug, Clone)]
@@ -11,6 +11,8 @@ pub struct Request {
     pub base: Option<BranchName>,
     /// The branch that a person named.
     pub branch: Option<BranchName>,
+    /// The name that an agent's pattern made, for a branch that nobody named.
+    pub pattern: Option<BranchName>,
     /// A pull request's own branch.
     pub head: Option<BranchName>,
     /// A pull request's commit.
@@ -33,6 +35,7 @@ impl Request {
             title: None,
             base: None,
             branch: None,
+            pattern: None,
             head: None,
             sha: None,
             fork: false,
@@ -41,6 +44,12 @@ impl Request {
             conversation: None,
             platform: Platform::Cli,
         }
+    }
+
+    /// The name from a pattern, where it decides. A pull request's work has its branch already.
+    pub(crate) fn patterned(&self) -> Option<&BranchName> {
+        let open = matches!(self.work.kind, WorkKind::Issue | WorkKind::Thread | WorkKind::Task | WorkKind::Job);
+        self.pattern.as_ref().filter(|_| open && self.branch.is_none())
     }
 }
 

@@ -46,11 +46,18 @@ impl Engine {
             }
             let (fresh, plan) = self.plan(context, request, observer).await?;
             context = fresh;
-            match self.create(&context, request, &plan, observer).await? {
+            let patterned = request.patterned().is_some();
+            let attempt = match self.create(&context, request, &plan, observer).await {
+                // Somebody took the name meanwhile; the next number is as good.
+                Err(Error::Git(spinney_git::Error::BranchExists { .. })) if patterned => continue,
+                attempt => attempt?,
+            };
+            match attempt {
                 Attempt::Created(resolution) => {
                     self.bind(request, &resolution.workspace).await?;
                     return Ok((context, *resolution));
                 }
+                Attempt::Taken if patterned => {}
                 Attempt::Taken => self.check_branch_is_free(&context, request, &plan.branch).await?,
                 Attempt::Full => self.make_room(&context, observer).await?,
             }

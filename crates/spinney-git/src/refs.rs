@@ -88,6 +88,15 @@ impl Repository {
         Ok(conflicts.next().map(shown))
     }
 
+    /// Whether a remote had a branch of this name, or others below it, when it was fetched last.
+    pub async fn is_taken_at(&self, remote: &str, branch: &BranchName) -> Result<bool> {
+        let name = branch.remote_ref(remote);
+        if let Some(Ok(below)) = self.ref_files().map(|files| files.conflict(&name)) {
+            return Ok(below.is_some() || self.load_ref(&name).await?.is_some());
+        }
+        Ok(!self.load_refs(&[&name]).await?.is_empty())
+    }
+
     /// Whether HEAD names a branch without any commit, as in a repository that was just made.
     pub async fn is_unborn(&self) -> Result<bool> {
         Ok(self.load_commit("HEAD").await?.is_none())
