@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::workspace::words;
-use crate::{Evidence, Merge};
+use crate::{Evidence, JobId, Merge};
 
 words!(
     ReasonCode {
@@ -90,6 +90,18 @@ pub struct Reason {
     pub items: Vec<String>,
     pub blocks: bool,
     pub overridable: bool,
+    /// The job that runs in it, where that is the reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub job: Option<JobId>,
+}
+
+impl Reason {
+    /// Whether a person can agree to it by its code: what may be overridden, and a mere process inside. A job is cancelled
+    /// first.
+    #[must_use]
+    pub fn allowable(&self) -> bool {
+        self.overridable || (self.code == ReasonCode::InUse && self.job.is_none())
+    }
 }
 
 /// What a person agreed to let go.
@@ -108,9 +120,7 @@ impl Consent {
     pub fn covers(&self, reason: &Reason) -> bool {
         match self {
             Self::None => false,
-            Self::Codes(codes) => {
-                codes.contains(&reason.code) && (reason.overridable || reason.code == ReasonCode::InUse)
-            }
+            Self::Codes(codes) => codes.contains(&reason.code) && reason.allowable(),
             Self::Force => reason.overridable,
         }
     }
@@ -153,6 +163,7 @@ mod tests {
             items: vec![],
             blocks: code.blocks(remover),
             overridable: code.overridable(),
+            job: None,
         }
     }
 
@@ -193,5 +204,7 @@ mod tests {
         let reason = reason(ReasonCode::InUse, Remover::Person);
         assert!(!Consent::Force.covers(&reason));
         assert!(Consent::Codes([ReasonCode::InUse].into()).covers(&reason));
+        let job = Reason { job: Some(JobId::generate()), ..reason };
+        assert!(!Consent::Force.covers(&job) && !Consent::Codes([ReasonCode::InUse].into()).covers(&job));
     }
 }

@@ -178,6 +178,12 @@ pub struct Metadata {
     pub related_prs: Vec<u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub keywords: Vec<String>,
+    /// The commit of it that we pushed last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pushed_commit: Option<CommitId>,
+    /// Until when it is kept after its job, in milliseconds since the Unix epoch; then it counts as stale.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keep_until_ms: Option<i64>,
     /// What a workspace of the pool was prepared with; none once it is somebody's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warm: Option<Warm>,

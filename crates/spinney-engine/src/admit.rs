@@ -43,7 +43,7 @@ impl Engine {
             let verdict = self.judge(context, &workspace, remover).await?;
             if verdict.merge.is_merged() && verdict.removable(&Consent::None) {
                 let evidence = verdict.evidence().map(|evidence| evidence.detail.clone()).collect();
-                match self.remove_judged(context, &workspace, &verdict, remover, observer).await {
+                match self.remove_judged(context, &workspace, &verdict, remover, None, observer).await {
                     Ok(_) => {
                         let name = workspace.name.to_string();
                         observer(Notice::Warning(Warning::MadeRoom { name, evidence }));

@@ -12,7 +12,7 @@
 
 use serde::{Deserialize, Serialize};
 use spinney_core::{
-    CommitId, Consent, Merge, Operation, OperationKind, OperationStatus, Remover, Timestamp, Verdict, Workspace,
+    CommitId, Consent, JobId, Merge, Operation, OperationKind, OperationStatus, Remover, Timestamp, Verdict, Workspace,
     WorkspaceStatus,
 };
 use spinney_git::Worktree;
@@ -22,6 +22,7 @@ use crate::journal::{self, Running};
 use crate::notice::{Notice, Observer, Warning};
 use crate::provider::marker::Removal;
 use crate::provider::worktree::{self, Tree};
+use crate::verdict::running_reason;
 use crate::{Engine, Error, Result, events, fail, links};
 
 const PINNING: &str = "pinning";
@@ -57,7 +58,7 @@ impl Engine {
         observer: Observer<'_>,
     ) -> Result<Removed> {
         let verdict = self.judge_for(context, workspace, consent).await?;
-        self.remove_judged(context, workspace, &verdict, Remover::Person, observer).await
+        self.remove_judged(context, workspace, &verdict, Remover::Person, None, observer).await
     }
 
     /// Asks the verdict for a person's removal; refuses with every reason that the consent does not cover.
@@ -70,7 +71,7 @@ impl Engine {
             return Err(Error::WrongStatus { name, status, needed: "a live workspace" });
         }
         let verdict = match consent {
-            Consent::Force => self.judge_forced(context, workspace),
+            Consent::Force => self.judge_forced(context, workspace).await?,
             _ => self.judge(context, workspace, Remover::Person).await?,
         };
         let blockers: Vec<_> = verdict.blockers(consent).cloned().collect();
@@ -85,13 +86,14 @@ impl Engine {
     }
 
     /// Moves a workspace to the trash whose verdict allows it. A sweep leaves one that was touched or pinned since it was
-    /// judged.
+    /// judged; nobody takes one in which a job began to run, other than the one that asks.
     pub(crate) async fn remove_judged(
         &self,
         context: &Context,
         workspace: &Workspace,
         verdict: &Verdict,
         remover: Remover,
+        own: Option<&JobId>,
         observer: Observer<'_>,
     ) -> Result<Removed> {
         let data = self.removal_of(context, workspace, verdict).await?;
@@ -107,6 +109,12 @@ impl Engine {
         )?;
         let mut db = self.store.write().await?;
         db.lock_repository(&workspace.repository_id).await?;
+        if let Some(job) = db.running_job_in(&workspace.id).await?.filter(|job| Some(&job.id) != own) {
+            drop(db);
+            lock.discard();
+            let reasons = running_reason(&job, remover);
+            return Err(Error::Refused { name: workspace.name.clone(), reasons });
+        }
         let untouched = |row: &Workspace| {
             (row.pinned, row.last_activity_at) == (workspace.pinned, workspace.last_activity_at)
                 || remover == Remover::Person

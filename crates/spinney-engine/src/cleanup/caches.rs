@@ -44,7 +44,9 @@ impl Engine {
         dry_run: bool,
     ) -> Result<Option<CleanedCaches>> {
         let Tree::Whole(worktree) = open(context, &workspace.path) else { return Ok(None) };
-        if workspace.status != WorkspaceStatus::Active || !processes::processes_inside(&workspace.path).is_empty() {
+        let runs = self.store.read().await?.running_job_in(&workspace.id).await?.is_some();
+        let idle = || processes::processes_inside(&workspace.path).is_empty();
+        if workspace.status != WorkspaceStatus::Active || runs || !idle() {
             return Ok(None);
         }
         let status = worktree.load_status(&StatusOptions { untracked: true, ignored: true }).await?;

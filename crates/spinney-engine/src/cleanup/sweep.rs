@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use spinney_core::{
-    Consent, Merge, ReasonCode, Remover, Repository, Sweep, Timestamp, Verdict, Workspace, WorkspaceStatus,
+    Consent, JobId, Merge, ReasonCode, Remover, Repository, Sweep, Timestamp, Verdict, Workspace, WorkspaceStatus,
 };
 
 use spinney_git::Wanted;
@@ -134,7 +134,7 @@ impl Engine {
             report.removed.push((workspace, why.clone()));
             return Ok(());
         }
-        let removed = self.remove_judged(context, &workspace, &verdict, Remover::Sweep(sweep), observer).await?;
+        let removed = self.remove_judged(context, &workspace, &verdict, Remover::Sweep(sweep), None, observer).await?;
         if matches!(cause, Cause::Stale(_)) && self.config.cleanup.prune_unmerged_branches {
             self.prune_branch(context, &removed.workspace).await?;
         }
@@ -142,25 +142,28 @@ impl Engine {
         Ok(())
     }
 
-    /// Removes one workspace for what ended its use, not for a person: what the verdict holds back stays, and no consent
-    /// helps.
+    /// Removes one workspace for what ended its use, not for a person: what the verdict holds back stays, but for what was
+    /// agreed to beforehand. For a job that removes its own workspace, that it runs itself is no reason.
     pub async fn let_go(
         &self,
         context: &Context,
         workspace: &Workspace,
         sweep: Sweep,
+        consent: &Consent,
+        own: Option<&JobId>,
         observer: Observer<'_>,
     ) -> Result<Removed> {
         if !is_sweepable(workspace.status) {
             return Err(Error::Busy { name: workspace.name.clone() });
         }
         let remover = Remover::Sweep(sweep);
-        let verdict = self.judge(context, workspace, remover).await?;
-        let reasons = self.blockers(&verdict);
+        let verdict = self.judge_beside(context, workspace, remover, own).await?;
+        let mut reasons = self.blockers(&verdict);
+        reasons.retain(|reason| !consent.covers(reason));
         if !reasons.is_empty() {
             return Err(Error::Refused { name: workspace.name.clone(), reasons });
         }
-        self.remove_judged(context, workspace, &verdict, remover, observer).await
+        self.remove_judged(context, workspace, &verdict, remover, own, observer).await
     }
 
     /// Why a workspace would go, if it would.
@@ -183,6 +186,9 @@ impl Engine {
         if !max_age.0.is_zero() && workspace.created_at.elapsed() > max_age.0 {
             return Ok(Some(Cause::Stale(format!("older than {max_age}"))));
         }
+        if workspace.metadata.keep_until_ms.is_some_and(|until| until <= Timestamp::now().as_millisecond()) {
+            return Ok(Some(Cause::Stale("the time that it was kept for after its job is over".to_owned())));
+        }
         let since = Timestamp::now().minus(stale_after.0);
         if !stale_after.0.is_zero() && self.is_quiet_since(context, workspace, since).await? {
             return Ok(Some(Cause::Stale(format!("nothing happened in it for {stale_after}"))));
@@ -191,7 +197,7 @@ impl Engine {
     }
 
     /// What stops a sweep. Adopted trees are let go where the configuration says so.
-    fn blockers(&self, verdict: &Verdict) -> Vec<spinney_core::Reason> {
+    pub(crate) fn blockers(&self, verdict: &Verdict) -> Vec<spinney_core::Reason> {
         let allowed = |code: ReasonCode| code == ReasonCode::Adopted && self.config.cleanup.adopted;
         verdict.blockers(&Consent::None).filter(|reason| !allowed(reason.code)).cloned().collect()
     }

@@ -71,7 +71,7 @@ impl Engine {
             }
             Fate::Trash(verdict) => {
                 self.seal(&member.path, false);
-                match self.remove_judged(context, member, &verdict, Remover::Person, observer).await {
+                match self.remove_judged(context, member, &verdict, Remover::Person, None, observer).await {
                     Ok(removed) => drained.trashed.push(removed.workspace.name),
                     Err(error) => drained.kept.push((member.name.clone(), error.in_full())),
                 }
@@ -108,7 +108,7 @@ impl Engine {
 
     /// Decides what may become of a member.
     async fn judge_member(&self, context: &Context, member: &Workspace) -> Result<Fate> {
-        let verdict = self.judge_forced(context, member);
+        let verdict = self.judge_forced(context, member).await?;
         let blockers: Vec<String> =
             verdict.blockers(&Consent::Force).map(|reason| format!("{}: {}", reason.code, reason.detail)).collect();
         if !blockers.is_empty() {

@@ -8,7 +8,8 @@ mod hold;
 
 pub(crate) use files::find_repositories;
 
-use spinney_core::{CommitId, Merge, Reason, ReasonCode, Remover, Verdict, Workspace};
+use spinney_core::names::for_message;
+use spinney_core::{CommitId, Job, JobId, Merge, Reason, ReasonCode, Remover, Verdict, Workspace};
 use spinney_git::Worktree;
 
 use crate::context::{Context, tree_root};
@@ -32,7 +33,15 @@ impl Findings {
 
     pub fn add(&mut self, code: ReasonCode, detail: impl Into<String>, items: Vec<String>) {
         let (blocks, overridable) = (code.blocks(self.remover), code.overridable());
-        self.reasons.push(Reason { code, detail: detail.into(), items, blocks, overridable });
+        self.reasons.push(Reason { code, detail: detail.into(), items, blocks, overridable, job: None });
+    }
+
+    /// Adds a job that runs.
+    fn running(&mut self, job: &Job) {
+        self.add(ReasonCode::InUse, format!("job {} of {}", job.id, for_message(&job.agent)), Vec::new());
+        if let Some(reason) = self.reasons.last_mut() {
+            reason.job = Some(job.id.clone());
+        }
     }
 
     /// Adds a reason that counts something and names the first few.
@@ -51,6 +60,13 @@ impl Findings {
     }
 }
 
+/// Why a workspace in which a job runs stays where it is.
+pub(crate) fn running_reason(job: &Job, remover: Remover) -> Vec<Reason> {
+    let mut findings = Findings::new(remover);
+    findings.running(job);
+    findings.reasons
+}
+
 /// `1 file`, `3 files`.
 #[must_use]
 pub fn plural(count: usize, noun: &str) -> String {
@@ -60,6 +76,17 @@ pub fn plural(count: usize, noun: &str) -> String {
 impl Engine {
     /// Judges a workspace for a remover. Never fetches; never fails for what it can't see, but says so.
     pub async fn judge(&self, context: &Context, workspace: &Workspace, remover: Remover) -> Result<Verdict> {
+        self.judge_beside(context, workspace, remover, None).await
+    }
+
+    /// The same for a job that asks about its own workspace: that it runs itself is no reason.
+    pub(crate) async fn judge_beside(
+        &self,
+        context: &Context,
+        workspace: &Workspace,
+        remover: Remover,
+        own: Option<&JobId>,
+    ) -> Result<Verdict> {
         let mut findings = Findings::new(remover);
         let hold = Hold::start_looking(&workspace.path);
         let base = self.base_tip(context, workspace).await;
@@ -81,7 +108,7 @@ impl Engine {
                 Merge::Unknown { detail: "its files can't be inspected".to_owned() }
             }
         };
-        self.judge_row(context, workspace, &mut findings).await?;
+        self.judge_row(context, workspace, own, &mut findings).await?;
         hold.load().await.judge(&mut findings);
         findings.reasons.sort_by_key(|reason| reason.code);
         Ok(Verdict { reasons: findings.reasons, merge })
@@ -114,14 +141,17 @@ impl Engine {
     }
 
     /// Only what no consent overrides: all that a forced removal must know.
-    pub(crate) fn judge_forced(&self, context: &Context, workspace: &Workspace) -> Verdict {
+    pub(crate) async fn judge_forced(&self, context: &Context, workspace: &Workspace) -> Result<Verdict> {
         let mut findings = Findings::new(Remover::Person);
+        if let Some(job) = self.store.read().await?.running_job_in(&workspace.id).await? {
+            findings.running(&job);
+        }
         if let Tree::Damaged(error @ spinney_git::Error::MainCheckout { .. }) = open(context, &workspace.path) {
             findings.add(ReasonCode::MainCheckout, error.to_string(), Vec::new());
         }
         Held::look(&workspace.path).judge(&mut findings);
         let merge = Merge::Unknown { detail: "not asked".to_owned() };
-        Verdict { reasons: findings.reasons, merge }
+        Ok(Verdict { reasons: findings.reasons, merge })
     }
 
     async fn judge_tree(
@@ -150,8 +180,20 @@ impl Engine {
     }
 
     /// Reasons that the store knows.
-    async fn judge_row(&self, context: &Context, workspace: &Workspace, findings: &mut Findings) -> Result<()> {
-        let works = self.store.read().await?.works_of(&workspace.id).await?;
+    async fn judge_row(
+        &self,
+        context: &Context,
+        workspace: &Workspace,
+        own: Option<&JobId>,
+        findings: &mut Findings,
+    ) -> Result<()> {
+        let mut db = self.store.read().await?;
+        let works = db.works_of(&workspace.id).await?;
+        let job = db.running_job_in(&workspace.id).await?;
+        drop(db);
+        if let Some(job) = job.filter(|job| Some(&job.id) != own) {
+            findings.running(&job);
+        }
         if works.len() > 1 {
             let items = works.iter().map(ToString::to_string).collect();
             findings.add(ReasonCode::Shared, plural(works.len(), "piece").replace("pieces", "pieces of work"), items);

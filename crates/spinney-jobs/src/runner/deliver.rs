@@ -10,8 +10,10 @@
 use std::time::Duration;
 
 use spinney_core::config::{CommitPlaceholder, OnPushFailure, PullRequestPlaceholder};
+use spinney_core::forge::{NewPullRequest, PullRequestState};
 use spinney_core::names::cut_for_message;
-use spinney_core::{BranchName, CommitId, JobPhase, NewPullRequest, Push, WorkKind, Workspace};
+use spinney_core::{BranchName, CommitId, JobPhase, Push, WorkKind, Workspace};
+use spinney_engine::Delivery;
 use spinney_git::{Identity, Lease, Worktree};
 use tokio::time::sleep;
 
@@ -55,12 +57,14 @@ impl Run<'_> {
         self.record().await?;
         self.push(&workspace, &branch, &commit).await?;
         let pushed = (self.job.outcome.push == Some(Push::Pushed)).then_some(&commit);
-        self.jobs.engine.record_delivery(&self.context, &workspace, Some(&branch), pushed, None).await?;
+        let delivery = Delivery { branch: Some(&branch), pushed, pull_request: None };
+        self.jobs.engine.record_delivery(&self.context, &workspace, &delivery).await?;
         self.record().await?;
         if pushed.is_some() && self.agent.config.workspace.create_pr {
             let url = self.open_pull_request(&workspace, &branch).await?;
             self.begin(JobPhase::Deliver, Some(url.clone()));
-            self.jobs.engine.record_delivery(&self.context, &workspace, None, None, Some(&url)).await?;
+            let delivery = Delivery { pull_request: Some(&url), ..Delivery::default() };
+            self.jobs.engine.record_delivery(&self.context, &workspace, &delivery).await?;
             self.job.outcome.pull_request = Some(url);
             self.record().await?;
         }
@@ -128,7 +132,7 @@ impl Run<'_> {
             ));
         };
         if let Some(existing) = forge.fetch_pull_request_of(branch).await.map_err(|error| failed(&error))?
-            && existing.state == spinney_core::PullRequestState::Open
+            && existing.state == PullRequestState::Open
         {
             return Ok(existing.url);
         }

@@ -6,20 +6,22 @@
 //! 4. **sessions** ([`sessions`]): one or more conversations of the runtime in that same workspace;
 //! 5. **deliver** ([`deliver`]): for a completed session only, commit what is left over, push, pull request;
 //! 6. **after_run** or **on_error** hooks, with the job's result;
-//! 7. the row says how it ended;
-//! 8. **tear down** ([`teardown`]): the workspace goes if it may, by the agent's `keep`.
+//! 7. **tear down** ([`teardown`]): the workspace goes if it may, by the agent's `keep`;
+//! 8. the row says how it ended, and the place is free for the next job.
 //!
 //! Set-up happens once and teardown once, however many sessions there are. A failure, a cancel, a time limit at any point
 //! leads to 6; the work stays where it is. When this process dies, whoever looks next finds the lock free and the row not
 //! over ([`crate::Jobs::recover`]); `retry` goes on in the same workspace and session.
 
+mod deliver;
 mod environment;
+mod escape;
 mod hooks;
-mod pending;
 mod prompt;
 mod sessions;
 mod setup;
 
+mod teardown;
 mod tracker;
 mod turn;
 mod turns;
@@ -174,9 +176,11 @@ impl Run<'_> {
         if let Some(fault) = self.log.fault() {
             tracing::warn!("{fault}");
         }
-        let settled = self.jobs.settle(&mut self.job, status).await;
-        if let (Some(place), Ok(())) = (&place, &settled) {
+        if let Some(place) = &place {
             self.tear_down(place, status).await;
+        }
+        if let Err(error) = self.jobs.settle(&mut self.job, status).await {
+            tracing::error!("how job {} ended could not be written: {error}", self.job.id);
         }
         let error = self.job.outcome.error.clone();
         self.emit(JobEvent::Finished { status, error });
@@ -198,10 +202,10 @@ impl Run<'_> {
         if !self.job.outcome.finished {
             self.control.limit(self.agent.config.timeout.0);
             self.run_opening_hooks(place).await?;
-            let escape = self.watch_checkout();
+            let before = self.look_at_checkout();
             let outcome = self.run_sessions(place).await;
             self.end_processes().await;
-            self.note_escapes(escape).await;
+            self.note_escapes(before).await;
             outcome?;
             self.job.outcome.finished = true;
             self.record().await?;

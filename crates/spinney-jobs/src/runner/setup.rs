@@ -132,7 +132,7 @@ impl Run<'_> {
         request.suggest = hints.suggest;
         request.conversation = hints.conversation;
         request.platform = self.job.trigger;
-        let _ = self.branch_by_pattern()?;
+        request.pattern = self.branch_by_pattern()?;
         Ok(request)
     }
 

@@ -1,7 +1,7 @@
 //! Tears a job's workspace down, by the agent's `keep`. It is a sweep: what the verdict keeps, stays.
 
 use spinney_core::config::Keep;
-use spinney_core::{Consent, JobPhase, JobStatus, Push, ReasonCode, WorkKind};
+use spinney_core::{Consent, JobPhase, JobStatus, Push, ReasonCode, Sweep, WorkKind};
 
 use super::Run;
 use super::setup::Place;
@@ -44,16 +44,13 @@ impl Run<'_> {
         }
         self.begin(JobPhase::TearDown, None);
         let Ok(Some(workspace)) = self.load_workspace(&workspace.id).await else { return };
-        let outcome = if failed {
-            let consent = Consent::Allow(OF_A_FAILURE.to_vec());
-            engine.remove(&self.context, &workspace, &consent, &|_| {}).await
-        } else {
-            engine.tear_down(&self.context, &workspace, &|_| {}).await
-        };
-        match outcome {
+        let consent = if failed { Consent::Codes(OF_A_FAILURE.into()) } else { Consent::None };
+        let own = Some(&self.job.id);
+        match engine.let_go(&self.context, &workspace, Sweep::Teardown, &consent, own, &|_| {}).await {
             Ok(_) => self.begin(JobPhase::TearDown, Some(format!("{} is in the trash", workspace.name))),
             Err(spinney_engine::Error::Refused { reasons, .. }) => {
-                let reasons: Vec<_> = reasons.iter().map(|reason| format!("{} ({})", reason.code, reason.detail)).collect();
+                let reasons: Vec<_> =
+                    reasons.iter().map(|reason| format!("{} ({})", reason.code, reason.detail)).collect();
                 self.begin(JobPhase::TearDown, Some(format!("{} stays: {}", workspace.name, reasons.join(", "))));
             }
             Err(error) => self.warn(format!("{} stays: {}", workspace.name, error.in_full())),

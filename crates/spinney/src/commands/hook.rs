@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use spinney_core::names::for_message;
-use spinney_core::{Merge, Sweep, Verdict, Work};
+use spinney_core::{Consent, Merge, Sweep, Verdict, Work};
 use spinney_engine::{Among, Context, Engine, Request};
 
 use crate::app::{App, current_directory};
@@ -108,7 +108,7 @@ async fn remove(app: &App, path: &Path) -> Result<u8> {
         return already_gone(app, &engine, path).await;
     };
     let context = engine.context_of(&workspace).await?;
-    match engine.let_go(&context, &workspace, Sweep::Teardown, &app.observer()).await {
+    match engine.let_go(&context, &workspace, Sweep::Teardown, &Consent::None, None, &app.observer()).await {
         Ok(removed) => {
             rm::tell(app, &context, &removed);
             background::purge_what_is_due(app, &engine).await?;

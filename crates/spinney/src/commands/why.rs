@@ -89,7 +89,10 @@ pub fn what_helps(workspace: &Workspace, verdict: &Verdict, allowed: &[ReasonCod
             }
             ReasonCode::Unpushed => Some(format!("spinney exec {name} -- git push origin HEAD")),
             ReasonCode::Stash => Some(format!("spinney exec {name} -- git stash list")),
-            ReasonCode::InUse => Some("end the process, or allow it by name: --allow in_use".to_owned()),
+            ReasonCode::InUse => Some(match &reason.job {
+                Some(job) => format!("spinney cancel {job}"),
+                None => "end the process, or allow it by name: --allow in_use".to_owned(),
+            }),
             ReasonCode::MountInside => Some("unmount what is mounted inside".to_owned()),
             ReasonCode::OperationInProgress => Some(format!("spinney exec {name} -- git status")),
             ReasonCode::PreciousIgnored => {
@@ -112,7 +115,7 @@ pub fn what_helps(workspace: &Workspace, verdict: &Verdict, allowed: &[ReasonCod
             lines.push(format!("keep:   {help}"));
         }
     }
-    if blockers.iter().all(|reason| reason.overridable || reason.code == ReasonCode::InUse) {
+    if blockers.iter().all(|reason| reason.allowable()) {
         let mut codes: Vec<_> = allowed.iter().copied().chain(blockers.iter().map(|reason| reason.code)).collect();
         codes.dedup();
         let codes: Vec<_> = codes.into_iter().map(ReasonCode::as_str).collect();

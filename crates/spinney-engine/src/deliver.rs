@@ -1,0 +1,70 @@
+//! What is known of a workspace's delivery: its branch, what of it the remote has, its pull request.
+
+use std::time::Duration;
+
+use spinney_core::{BranchName, CommitId, Timestamp, Workspace};
+
+use crate::context::Context;
+use crate::provider::marker::Marker;
+use crate::provider::worktree::{Tree, open};
+use crate::{Engine, Error, Result, events};
+
+/// What a delivery found or did.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Delivery<'a> {
+    /// The branch that the work is on; an agent may have renamed it.
+    pub branch: Option<&'a BranchName>,
+    /// The commit that the remote has now.
+    pub pushed: Option<&'a CommitId>,
+    pub pull_request: Option<&'a str>,
+}
+
+impl Engine {
+    /// Notes how long a workspace is kept after its job: from then on it counts as stale.
+    pub async fn keep_for(&self, workspace: &Workspace, time: Duration) -> Result<()> {
+        let mut db = self.store.write().await?;
+        db.lock_repository(&workspace.repository_id).await?;
+        if let Some(mut row) = db.workspace(&workspace.id).await? {
+            row.metadata.keep_until_ms = Some(Timestamp::now().plus(time).as_millisecond());
+            db.update_workspace(&row, &[row.status]).await?;
+            db.commit().await?;
+        }
+        Ok(())
+    }
+
+    /// Notes what was delivered. The row's branch follows git's, unless another workspace has that one.
+    pub async fn record_delivery(
+        &self,
+        context: &Context,
+        workspace: &Workspace,
+        delivery: &Delivery<'_>,
+    ) -> Result<Workspace> {
+        let mut db = self.store.write().await?;
+        db.lock_repository(&workspace.repository_id).await?;
+        let row = db.workspace(&workspace.id).await?.filter(|row| row.status.is_live());
+        let Some(mut row) = row else { return Err(Error::Busy { name: workspace.name.clone() }) };
+        let renamed = delivery.branch.filter(|branch| **branch != row.branch);
+        if let Some(branch) = renamed
+            && db.workspace_on_branch(&row.repository_id, branch).await?.is_none()
+        {
+            row.branch = branch.clone();
+        }
+        if let Some(commit) = delivery.pushed {
+            row.pushed = true;
+            row.metadata.pushed_commit = Some(commit.clone());
+        }
+        if let Some(pull_request) = delivery.pull_request {
+            row.pull_request = Some(pull_request.to_owned());
+        }
+        row.last_activity_at = Timestamp::now();
+        db.update_workspace(&row, &[row.status]).await?;
+        events::record_delivery(&mut db, &row, delivery).await?;
+        db.commit().await?;
+        if renamed.is_some()
+            && let Tree::Whole(tree) = open(context, &row.path)
+        {
+            Marker::of(&row).write(tree.admin_dir())?;
+        }
+        Ok(row)
+    }
+}

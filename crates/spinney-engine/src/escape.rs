@@ -1,0 +1,179 @@
+//! What happened in the main checkout while a job ran elsewhere: all changes belong in the job's workspace, none there.
+//!
+//! The first look may come late, beside the agent: what changed after the job's start and before it is found by the time
+//! that the file system keeps for each file. Nothing is written.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use spinney_core::names::cut_for_message;
+use spinney_core::{BranchName, CommitId};
+use spinney_git::{CheckoutFile, Repository};
+
+use crate::{Error, Result};
+
+/// How many paths are told; of more, only how many.
+const MOST_PATHS: usize = 1000;
+const MOST_PATH_CHARACTERS: usize = 400;
+
+/// What a main checkout was like at one moment.
+#[derive(Debug)]
+pub struct CheckoutPrint {
+    since: SystemTime,
+    files: BTreeMap<PathBuf, FilePrint>,
+    branch: Option<BranchName>,
+    commit: Option<CommitId>,
+    /// Whether HEAD moved after the start and before the look.
+    head_moved: bool,
+    /// The stashes that were made on its branch; the stack is every worktree's.
+    stashes: Vec<CommitId>,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+struct FilePrint {
+    staged: Vec<Vec<u8>>,
+    /// None where there is no such file.
+    found: Option<Found>,
+    /// Whether it changed after the start and before the look.
+    late: bool,
+}
+
+/// What the file system says of a file; of a directory, which is another repository, only that it is one.
+#[derive(Debug, PartialEq, Eq)]
+enum Found {
+    Directory,
+    File { mode: u32, size: u64, inode: u64, modified: (i64, i64), changed: (i64, i64) },
+}
+
+impl CheckoutPrint {
+    /// Looks at the main checkout of a repository; none where it has none. What changed after `since`, the start of the
+    /// job, counts as its change.
+    pub async fn look(git: &Repository, since: SystemTime) -> Result<Option<Self>> {
+        let Some(root) = git.root().map(Path::to_owned) else { return Ok(None) };
+        let (listed, branch, commit) =
+            tokio::join!(git.load_checkout_files(), git.load_head_branch(), git.load_commit("HEAD"));
+        let (listed, branch) = (listed?, branch?);
+        let stashes = match &branch {
+            Some(branch) => own_stashes(git, branch).await?,
+            None => Vec::new(),
+        };
+        let looked = tokio::task::spawn_blocking(move || look_at_files(&root, listed, since)).await;
+        let files = looked.map_err(|error| Error::Internal { what: error.to_string() })?;
+        let head_moved = fs::metadata(git.common_dir().join("logs/HEAD")).is_ok_and(|log| is_after(&log, since));
+        Ok(Some(Self { since, files, branch, commit: commit?, head_moved, stashes }))
+    }
+
+    /// What differs in a later print, by path: `src/a.rs (changed)`, `HEAD (main → 3f2a91c)`.
+    #[must_use]
+    pub fn compare(&self, later: &Self) -> Vec<String> {
+        let mut told = Vec::new();
+        let paths = self.files.keys().chain(later.files.keys().filter(|path| !self.files.contains_key(*path)));
+        for path in paths {
+            if let Some(what) = self.compare_file(path, later) {
+                let shown = cut_for_message(&path.to_string_lossy(), MOST_PATH_CHARACTERS);
+                told.push(format!("{shown} ({what})"));
+            }
+        }
+        told.sort();
+        if told.len() > MOST_PATHS {
+            let more = told.len() - MOST_PATHS;
+            told.truncate(MOST_PATHS);
+            told.push(format!("and {more} more"));
+        }
+        let before = self.compare_head(later).into_iter().chain(self.compare_stashes(later));
+        before.chain(told).collect()
+    }
+
+    fn compare_file(&self, path: &Path, later: &Self) -> Option<&'static str> {
+        let nothing = FilePrint::default();
+        let before = self.files.get(path).unwrap_or(&nothing);
+        let after = later.files.get(path).unwrap_or(&nothing);
+        match (&before.found, &after.found) {
+            (Some(_), None) => Some("deleted"),
+            (None, Some(_)) => Some("new"),
+            (None, None) if before.late => Some("deleted"),
+            (Some(old), Some(new)) if old != new || before.late => Some("changed"),
+            _ => (before.staged != after.staged).then_some("staged"),
+        }
+    }
+
+    fn compare_head(&self, later: &Self) -> Option<String> {
+        let name = |print: &Self| match (&print.branch, &print.commit) {
+            (Some(branch), _) => branch.to_string(),
+            (None, Some(commit)) => commit.short().to_owned(),
+            (None, None) => "nothing".to_owned(),
+        };
+        let tip = |print: &Self| print.commit.as_ref().map_or("nothing", CommitId::short).to_owned();
+        if self.branch != later.branch {
+            return Some(format!("HEAD ({} → {})", name(self), name(later)));
+        }
+        if self.commit != later.commit {
+            return Some(format!("HEAD ({} → {})", name(self), tip(later)));
+        }
+        self.head_moved.then(|| "HEAD (moved)".to_owned())
+    }
+
+    fn compare_stashes(&self, later: &Self) -> Option<String> {
+        let branch = self.branch.as_ref()?;
+        (self.branch == later.branch && self.stashes != later.stashes).then(|| format!("stash (of {branch})"))
+    }
+
+    /// When the job started whose changes are told.
+    #[must_use]
+    pub fn since(&self) -> SystemTime {
+        self.since
+    }
+}
+
+async fn own_stashes(git: &Repository, branch: &BranchName) -> Result<Vec<CommitId>> {
+    let stashes = git.load_stashes().await?.into_iter();
+    Ok(stashes.filter(|stash| stash.branch.as_deref() == Some(branch.as_str())).map(|stash| stash.commit).collect())
+}
+
+fn look_at_files(root: &Path, listed: Vec<CheckoutFile>, since: SystemTime) -> BTreeMap<PathBuf, FilePrint> {
+    let mut files: BTreeMap<PathBuf, FilePrint> = BTreeMap::new();
+    for CheckoutFile { path, staged } in listed {
+        let print = files.entry(path).or_default();
+        print.staged.extend(staged);
+    }
+    for (path, print) in &mut files {
+        let path = root.join(path);
+        match fs::symlink_metadata(&path) {
+            Ok(metadata) => {
+                print.late = !metadata.is_dir() && is_after(&metadata, since);
+                print.found = Some(found(&metadata));
+            }
+            // A file that is gone left its trace in the directory that had it.
+            Err(_) => print.late = is_changed_above(root, &path, since),
+        }
+    }
+    files
+}
+
+fn found(metadata: &fs::Metadata) -> Found {
+    if metadata.is_dir() {
+        return Found::Directory;
+    }
+    Found::File {
+        mode: metadata.mode(),
+        size: metadata.size(),
+        inode: metadata.ino(),
+        modified: (metadata.mtime(), metadata.mtime_nsec()),
+        changed: (metadata.ctime(), metadata.ctime_nsec()),
+    }
+}
+
+/// Whether the nearest directory that there is above a path changed after a time.
+fn is_changed_above(root: &Path, path: &Path, since: SystemTime) -> bool {
+    let above = path.ancestors().skip(1).take_while(|above| above.starts_with(root));
+    above.into_iter().find_map(|above| fs::symlink_metadata(above).ok()).is_some_and(|above| is_after(&above, since))
+}
+
+fn is_after(metadata: &fs::Metadata, since: SystemTime) -> bool {
+    let Ok(since) = since.duration_since(SystemTime::UNIX_EPOCH) else { return true };
+    let since = (i64::try_from(since.as_secs()).unwrap_or(i64::MAX), i64::from(since.subsec_nanos()));
+    (metadata.ctime(), metadata.ctime_nsec()) > since
+}

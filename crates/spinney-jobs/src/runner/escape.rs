@@ -1,0 +1,44 @@
+//! Escape detection: what changed in the main checkout while the agent worked elsewhere.
+
+use std::time::SystemTime;
+
+use spinney_engine::CheckoutPrint;
+use tokio::task::JoinHandle;
+
+use super::Run;
+
+/// A look that goes on beside the agent.
+pub(super) type Look = JoinHandle<spinney_engine::Result<Option<CheckoutPrint>>>;
+
+impl Run<'_> {
+    /// Begins to look at the main checkout. It does not hold the agent up: what changes from now on is found by its time.
+    pub(super) fn look_at_checkout(&self) -> Option<Look> {
+        // A directory as it is may well be the main checkout.
+        if self.agent.is_static() {
+            return None;
+        }
+        let git = self.context.git.clone();
+        let since = SystemTime::now();
+        Some(tokio::spawn(async move { CheckoutPrint::look(&git, since).await }))
+    }
+
+    /// Looks again, and reports by path what changed since.
+    pub(super) async fn note_escapes(&mut self, before: Option<Look>) {
+        let Some(before) = before else { return };
+        let before = match before.await {
+            Ok(Ok(Some(print))) => print,
+            Ok(Ok(None)) => return,
+            Ok(Err(error)) => return self.warn(format!("the main checkout could not be watched: {}", error.in_full())),
+            Err(error) => return self.warn(format!("the main checkout could not be watched: {error}")),
+        };
+        match CheckoutPrint::look(&self.context.git, before.since()).await {
+            Ok(Some(after)) => self.job.outcome.escaped = before.compare(&after),
+            Ok(None) => {}
+            Err(error) => self.warn(format!("the main checkout could not be watched: {}", error.in_full())),
+        }
+        if !self.job.outcome.escaped.is_empty() {
+            let paths = self.job.outcome.escaped.join(", ");
+            self.warn(format!("the main checkout changed meanwhile: {paths}"));
+        }
+    }
+}
