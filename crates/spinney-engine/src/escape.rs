@@ -22,7 +22,6 @@ const MOST_PATH_CHARACTERS: usize = 400;
 /// What a main checkout was like at one moment.
 #[derive(Debug)]
 pub struct CheckoutPrint {
-    since: SystemTime,
     files: BTreeMap<PathBuf, FilePrint>,
     branch: Option<BranchName>,
     commit: Option<CommitId>,
@@ -63,7 +62,7 @@ impl CheckoutPrint {
         let looked = tokio::task::spawn_blocking(move || look_at_files(&root, listed, since)).await;
         let files = looked.map_err(|error| Error::Internal { what: error.to_string() })?;
         let head_moved = fs::metadata(git.common_dir().join("logs/HEAD")).is_ok_and(|log| is_after(&log, since));
-        Ok(Some(Self { since, files, branch, commit: commit?, head_moved, stashes }))
+        Ok(Some(Self { files, branch, commit: commit?, head_moved, stashes }))
     }
 
     /// What differs in a later print, by path: `src/a.rs (changed)`, `HEAD (main → 3f2a91c)`.
@@ -119,12 +118,6 @@ impl CheckoutPrint {
     fn compare_stashes(&self, later: &Self) -> Option<String> {
         let branch = self.branch.as_ref()?;
         (self.branch == later.branch && self.stashes != later.stashes).then(|| format!("stash (of {branch})"))
-    }
-
-    /// When the job started whose changes are told.
-    #[must_use]
-    pub fn since(&self) -> SystemTime {
-        self.since
     }
 }
 

@@ -1,0 +1,118 @@
+//! What a job leaves behind: a pushed branch, a row that tells so, and in the end no workspace.
+
+use spinney_core::{ReasonCode, Remover, Work, WorkspaceStatus};
+use spinney_engine::{Delivery, Error, Request, TornDown};
+use spinney_git::{Identity, Pushed, Worktree};
+use spinney_testkit::Sandbox;
+
+use crate::setup::{Story, patterned};
+
+fn codes(reasons: &[spinney_core::Reason]) -> Vec<ReasonCode> {
+    reasons.iter().map(|reason| reason.code).collect()
+}
+
+#[tokio::test]
+async fn what_was_left_over_is_committed_pushed_and_known() {
+    let story = Story::new().await;
+    let context = story.context().await;
+    let workspace = story.make(&patterned(1, "agent/coder/issue-1")).await;
+    let job = story.run_job(&workspace).await;
+    std::fs::write(workspace.path.join("new"), "x").unwrap();
+    std::fs::write(workspace.path.join("STATE.json"), "{}").unwrap();
+    let kept = story.engine.tear_down(&context, &workspace, &job.id, &|_| {}).await.unwrap();
+    assert!(matches!(&kept, TornDown::Kept(reasons) if codes(reasons) == [ReasonCode::Untracked]), "{kept:?}");
+
+    let worktree = Worktree::open(&context.git, &workspace.path).unwrap();
+    let spinney = Identity { name: "Spinney".into(), email: "spinney@localhost".into() };
+    let commit = worktree.commit_all("agent: done", &spinney).await.unwrap().commit.unwrap();
+    let kept = story.engine.tear_down(&context, &workspace, &job.id, &|_| {}).await.unwrap();
+    assert!(matches!(&kept, TornDown::Kept(reasons) if codes(reasons) == [ReasonCode::Unpushed]), "{kept:?}");
+
+    let pushed = story.engine.push(&context, &workspace, &commit, &workspace.branch).await.unwrap();
+    assert_eq!(pushed, Some(Pushed::New));
+    assert_eq!(story.app.remote().tip("agent/coder/issue-1"), commit.as_str());
+    let delivery = Delivery { branch: Some(&workspace.branch), pushed: Some(&commit), pull_request: Some("7") };
+    let row = story.engine.record_delivery(&context, &workspace, &delivery).await.unwrap();
+    assert_eq!((row.pushed, row.pull_request.as_deref()), (true, Some("7")));
+    assert_eq!(row.metadata.pushed_commit.as_ref(), Some(&commit));
+    let mut db = story.engine.store().read().await.unwrap();
+    let events = db.events("local", 0, 100).await.unwrap();
+    let (_, event) = events.last().unwrap();
+    assert_eq!(event.kind, "workspace.delivered");
+    assert_eq!(
+        (event.detail["pushed"].as_str(), event.detail["pull_request"].as_str()),
+        (Some(commit.as_str()), Some("7"))
+    );
+    drop(db);
+    let verdict = story.engine.judge(&context, &row, Remover::Person).await.unwrap();
+    assert_eq!(codes(&verdict.reasons), [ReasonCode::Unmerged, ReasonCode::InUse]);
+
+    // Another's job would stop it, the own one does not; and an older row will do.
+    let torn = story.engine.tear_down(&context, &workspace, &job.id, &|_| {}).await.unwrap();
+    assert!(
+        matches!(&torn, TornDown::Removed(removed) if removed.workspace.status == WorkspaceStatus::Trashed),
+        "{torn:?}"
+    );
+    assert!(!workspace.path.exists());
+    assert!(matches!(
+        story.engine.tear_down(&context, &workspace, &job.id, &|_| {}).await,
+        Err(Error::WrongStatus { .. })
+    ));
+}
+
+#[tokio::test]
+async fn anothers_job_keeps_a_workspace() {
+    let story = Story::new().await;
+    let context = story.context().await;
+    let workspace = story.make(&Request::new(Work::issue(1))).await;
+    story.run_job(&workspace).await;
+    let other = spinney_core::JobId::generate();
+    let kept = story.engine.tear_down(&context, &workspace, &other, &|_| {}).await.unwrap();
+    assert!(matches!(&kept, TornDown::Kept(reasons) if codes(reasons) == [ReasonCode::InUse]), "{kept:?}");
+}
+
+#[tokio::test]
+async fn what_was_pushed_may_be_rewritten_and_pushed_again() {
+    let story = Story::new().await;
+    let context = story.context().await;
+    let workspace = story.make(&Request::new(Work::issue(1))).await;
+    let commit = story.commit(&workspace, "a");
+    story.engine.push(&context, &workspace, &commit, &workspace.branch).await.unwrap();
+    story.git(&workspace.path, &["commit", "--quiet", "--amend", "-m", "rewritten"]);
+    let rewritten = story.git(&workspace.path, &["rev-parse", "HEAD"]).parse().unwrap();
+    let refused = story.engine.push(&context, &workspace, &rewritten, &workspace.branch).await.unwrap_err();
+    assert!(matches!(&refused, Error::Git(spinney_git::Error::PushRejected { .. })), "{refused:?}");
+    let delivery = Delivery { pushed: Some(&commit), ..Delivery::default() };
+    let row = story.engine.record_delivery(&context, &workspace, &delivery).await.unwrap();
+    let pushed = story.engine.push(&context, &row, &rewritten, &row.branch).await.unwrap();
+    assert_eq!(pushed, Some(Pushed::Updated));
+}
+
+#[tokio::test]
+async fn the_row_follows_a_renamed_branch_unless_it_is_anothers() {
+    let story = Story::new().await;
+    let context = story.context().await;
+    let workspace = story.make(&Request::new(Work::issue(1))).await;
+    let other = story.make(&Request::new(Work::issue(2))).await;
+    story.git(&workspace.path, &["branch", "-m", "renamed"]);
+    let name = "renamed".parse().unwrap();
+    let delivery = Delivery { branch: Some(&name), ..Delivery::default() };
+    let row = story.engine.record_delivery(&context, &workspace, &delivery).await.unwrap();
+    assert_eq!((row.branch.as_str(), row.pushed), ("renamed", false));
+    let worktree = Worktree::open(&context.git, &workspace.path).unwrap();
+    let marker = std::fs::read_to_string(worktree.admin_dir().join("spinney.json")).unwrap();
+    assert!(marker.contains("\"branch\": \"renamed\""), "{marker}");
+    let delivery = Delivery { branch: Some(&other.branch), ..Delivery::default() };
+    let row = story.engine.record_delivery(&context, &workspace, &delivery).await.unwrap();
+    assert_eq!(row.branch.as_str(), "renamed");
+}
+
+#[tokio::test]
+async fn without_a_remote_nothing_is_pushed() {
+    let story = Story::of(Sandbox::new().repository("app")).await;
+    let context = story.context().await;
+    let request = Request { base: Some("main".parse().unwrap()), ..Request::new(Work::issue(1)) };
+    let workspace = story.make(&request).await;
+    let commit = story.commit(&workspace, "a");
+    assert_eq!(story.engine.push(&context, &workspace, &commit, &workspace.branch).await.unwrap(), None);
+}

@@ -1,0 +1,7 @@
+//! Stories of what jobs need of the engine, on real repositories.
+
+mod delivery;
+mod escape;
+mod jobs;
+mod patterns;
+mod setup;
