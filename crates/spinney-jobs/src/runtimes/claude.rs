@@ -1,11 +1,10 @@
 //! `claude`: the Claude Code command line, headless, with a JSON object a line.
 
-use std::collections::VecDeque;
-
 use serde_json::Value;
 use spinney_core::{JobEvent, Usage};
 
 use super::json::{self, items, number, one_line, some_text, text};
+use super::recent::Recent;
 use crate::Sink;
 use crate::runtime::{
     Conversation, Exit, Failure, Invocation, Protocol, Reader, Resuming, Runtime, Settings, Turn, TurnEnd, Unsupported,
@@ -19,9 +18,6 @@ const PERMISSION_MODES: &[&str] = &[PERMISSION_MODE, "auto", "bypassPermissions"
 
 /// How many denials are remembered, so that none is told twice.
 const DENIALS: usize = 1000;
-
-/// How many uses of tools are remembered, for the denial that may follow.
-const RECENT_USES: usize = 32;
 
 #[derive(Debug)]
 pub(super) struct Claude;
@@ -44,7 +40,7 @@ impl Runtime for Claude {
     }
 
     fn variables(&self) -> &'static [&'static str] {
-        &[
+        variables![
             "ANTHROPIC_*",
             "CLAUDE_CODE_*",
             "CLAUDE_CONFIG_DIR",
@@ -53,6 +49,8 @@ impl Runtime for Claude {
             "DISABLE_ERROR_REPORTING",
             "API_TIMEOUT_MS",
             "MAX_THINKING_TOKENS",
+            // Where the keychain is asked for its login.
+            "USER",
             // Without it, root may not use `bypassPermissions`.
             "IS_SANDBOX",
             // Amazon Bedrock.
@@ -118,8 +116,8 @@ struct Stream {
     /// The message that is being told, a content block a line, each time with its usage.
     message: (String, Usage),
     denied: Vec<String>,
-    /// Ids and details.
-    recent_uses: VecDeque<(String, String)>,
+    /// What the tools were used with.
+    recent: Recent<String>,
     is_gone: bool,
     result: Option<Told>,
     /// What the results so far said that they took.
@@ -179,7 +177,7 @@ impl Stream {
             }
             "permission_denied" => {
                 let id = text(event, "tool_use_id");
-                let with = self.recent_uses.iter().find(|(used, _)| used == id).map(|(_, detail)| detail.clone());
+                let with = self.recent.find(id).cloned();
                 let detail = with.unwrap_or_else(|| one_line(text(event, "message")));
                 self.deny(id, text(event, "tool_name"), detail, sink);
             }
@@ -198,8 +196,7 @@ impl Stream {
                 }
                 "tool_use" => {
                     let detail = json::detail(&block["input"]);
-                    self.recent_uses.truncate(RECENT_USES - 1);
-                    self.recent_uses.push_front((text(block, "id").to_owned(), detail.clone()));
+                    self.recent.insert(text(block, "id"), detail.clone());
                     let tool = one_line(text(block, "name"));
                     sink.emit(JobEvent::ToolUse { id: some_text(block, "id"), tool, detail });
                 }

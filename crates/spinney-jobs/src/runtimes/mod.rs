@@ -1,8 +1,24 @@
 //! The runtimes, one file each. A new one is its file and its line in [`all`].
 
+/// The variables that a program needs which talks to a model over the network: its own, and the way there.
+macro_rules! variables {
+    ($($own:literal),* $(,)?) => {
+        &[
+            $($own,)*
+            "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
+            "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS",
+        ]
+    };
+}
+
 mod claude;
+mod codex;
 mod command;
+mod gemini;
 mod json;
+mod opencode;
+mod recent;
+mod transcript;
 mod turn_end;
 
 use crate::runtime::{Runtime, Settings, Unsupported, unsupported};
@@ -10,7 +26,7 @@ use crate::runtime::{Runtime, Settings, Unsupported, unsupported};
 /// Every runtime, in the order in which they are told to people.
 #[must_use]
 pub fn all() -> &'static [&'static dyn Runtime] {
-    &[&claude::Claude, &command::Command]
+    &[&claude::Claude, &codex::Codex, &gemini::Gemini, &opencode::Opencode, &command::Command]
 }
 
 /// The runtime with this name.
@@ -40,4 +56,13 @@ fn check_system_prompt(runtime: &dyn Runtime, settings: &Settings) -> Result<(),
         return Err(unsupported(runtime, "system_prompt", &what));
     }
     Ok(())
+}
+
+/// Checks that no tools are named for a runtime that can't be told which.
+fn check_no_tools(runtime: &dyn Runtime, key: &'static str, tools: &[String], what: &str) -> Result<(), Unsupported> {
+    if tools.is_empty() {
+        Ok(())
+    } else {
+        Err(unsupported(runtime, key, &format!("can't be told which tools are {what}")))
+    }
 }

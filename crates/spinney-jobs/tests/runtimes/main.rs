@@ -1,7 +1,10 @@
 //! What the runtimes make of real output, recorded from the command lines and trimmed by hand.
 
 mod claude;
+mod codex;
+mod gemini;
 mod hostile;
+mod opencode;
 
 use std::path::Path;
 

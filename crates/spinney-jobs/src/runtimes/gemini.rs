@@ -1,0 +1,228 @@
+//! `gemini`: the Gemini command line, headless, with a JSON object a line.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use spinney_core::{JobEvent, Usage};
+
+use super::json::{self, number, one_line, some_text, text};
+use super::recent::Recent;
+use super::transcript::Transcript;
+use crate::Sink;
+use crate::runtime::{
+    Conversation, Exit, Failure, Invocation, Protocol, Reader, Resuming, Runtime, Settings, Turn, TurnEnd, Unsupported,
+};
+
+/// Spinney's words for how much an agent may do.
+const PERMISSION_MODES: &[&str] = &["acceptEdits", "bypassPermissions", "default", "plan"];
+
+/// The window of every model that it offers.
+const WINDOW: u64 = 1_048_576;
+
+/// How much of a text is held back at most, until it is whole.
+const TEXT_BYTES: usize = 64 * 1024;
+
+#[derive(Debug)]
+pub(super) struct Gemini;
+
+impl Runtime for Gemini {
+    fn name(&self) -> &'static str {
+        "gemini"
+    }
+
+    fn check(&self, settings: &Settings) -> Result<(), Unsupported> {
+        super::check_permission_mode(self, settings, PERMISSION_MODES)?;
+        super::check_no_tools(self, "disallowed_tools", &settings.disallowed_tools, "forbidden")
+    }
+
+    fn variables(&self) -> &'static [&'static str] {
+        variables![
+            "GEMINI_*",
+            "GOOGLE_API_KEY",
+            "GOOGLE_GEMINI_BASE_URL",
+            "GOOGLE_VERTEX_BASE_URL",
+            "GOOGLE_GENAI_USE_VERTEXAI",
+            "GOOGLE_GENAI_USE_GCA",
+            "GOOGLE_CLOUD_PROJECT",
+            "GOOGLE_CLOUD_LOCATION",
+            "GOOGLE_APPLICATION_CREDENTIALS"
+        ]
+    }
+
+    fn resuming(&self) -> Resuming {
+        Resuming::ByItsName
+    }
+
+    fn invocation(&self, turn: &Turn<'_>) -> Invocation {
+        let settings = turn.settings;
+        let mut invocation = Invocation::of(settings, "gemini");
+        let mode = match settings.permission_mode.as_deref() {
+            Some("bypassPermissions") => "yolo",
+            Some("plan") => "plan",
+            Some("default") => "default",
+            _ => "auto_edit",
+        };
+        invocation.arguments(["--output-format=stream-json", &format!("--approval-mode={mode}")]);
+        invocation.arguments(settings.model.iter().map(|model| format!("--model={model}")));
+        invocation.arguments(settings.allowed_tools.iter().map(|tool| format!("--allowed-tools={tool}")));
+        if let Conversation::Resumed(name) = turn.conversation {
+            invocation.arguments([format!("--resume={name}")]);
+        }
+        // In a directory that nobody has called trusted it asks, or does less.
+        invocation.variables.push(("GEMINI_CLI_TRUST_WORKSPACE".into(), "true".into()));
+        invocation.stdin = turn.whole_prompt().into();
+        invocation
+    }
+
+    fn protocol(&self, turn: &Turn<'_>) -> Protocol {
+        let home = turn.variable("GEMINI_CLI_HOME").or_else(|| turn.variable("HOME"));
+        let records: Option<PathBuf> = home.map(|home| Path::new(home).join(".gemini/tmp"));
+        Protocol::Lines(Box::new(Stream {
+            resumed: turn.is_resumed(),
+            conversation: String::new(),
+            transcript: Transcript::below(records, 2),
+            recent: Recent::default(),
+            context: None,
+            usage: Usage::default(),
+            piece: String::new(),
+            said: None,
+            ended: None,
+        }))
+    }
+}
+
+#[derive(Debug)]
+struct Stream {
+    resumed: bool,
+    conversation: String,
+    transcript: Transcript,
+    /// Tools, and what they were used with.
+    recent: Recent<(String, String)>,
+    context: Option<u64>,
+    usage: Usage,
+    /// What it is saying, piece by piece.
+    piece: String,
+    said: Option<String>,
+    ended: Option<Result<(), String>>,
+}
+
+impl Reader for Stream {
+    fn line(&mut self, line: &[u8], sink: &mut dyn Sink) {
+        let Some(event) = json::object(line, sink) else { return };
+        let kind = text(&event, "type");
+        if kind == "message" && text(&event, "role") == "assistant" {
+            if !event["delta"].as_bool().unwrap_or_default() || self.piece.len() > TEXT_BYTES {
+                self.say(sink);
+            }
+            self.piece.push_str(text(&event, "content"));
+            return;
+        }
+        self.say(sink);
+        match kind {
+            "init" => {
+                self.conversation = text(&event, "session_id").to_owned();
+                let (conversation, model) = (some_text(&event, "session_id"), some_text(&event, "model"));
+                sink.emit(JobEvent::SessionStarted { conversation, model, resumed: self.resumed });
+            }
+            "tool_use" => {
+                let (tool, detail) = (one_line(text(&event, "tool_name")), json::detail(&event["parameters"]));
+                self.recent.insert(text(&event, "tool_id"), (tool.clone(), detail.clone()));
+                sink.emit(JobEvent::ToolUse { id: some_text(&event, "tool_id"), tool, detail });
+                self.tell_context(sink);
+            }
+            "tool_result" => self.tool_result(&event, sink),
+            "error" => sink.emit(JobEvent::Warning { text: one_line(text(&event, "message")) }),
+            "result" => self.result(&event, sink),
+            "" => json::output(line, sink),
+            _ => {}
+        }
+    }
+
+    fn end(self: Box<Self>, exit: &Exit) -> TurnEnd {
+        let stream = *self;
+        let said = if stream.piece.is_empty() { stream.said } else { Some(stream.piece) };
+        let error = match stream.ended {
+            Some(Ok(())) => None,
+            Some(Err(error)) => Some(Failure::Other(error)),
+            None if exit.stderr.contains("Invalid session identifier") => Some(Failure::ConversationGone),
+            None if exit.stderr.contains("No previous sessions found") => Some(Failure::ConversationGone),
+            None if exit.is_success() => Some(Failure::Other("it ended without a result".into())),
+            None => Some(exit.failure()),
+        };
+        TurnEnd { summary: if error.is_none() { said } else { None }, error, usage: stream.usage }
+    }
+}
+
+impl Stream {
+    fn say(&mut self, sink: &mut dyn Sink) {
+        if !self.piece.trim().is_empty() {
+            let text = std::mem::take(&mut self.piece);
+            self.said = Some(text.clone());
+            sink.emit(JobEvent::Text { text });
+        }
+    }
+
+    fn tool_result(&mut self, event: &Value, sink: &mut dyn Sink) {
+        let said = text(event, "output");
+        // What would have to be asked for is refused by its policy, or not there at all.
+        let is_denied = matches!(text(&event["error"], "type"), "policy_violation" | "tool_not_registered");
+        if let Some((tool, detail)) = self.recent.remove(text(event, "tool_id"))
+            && is_denied
+        {
+            sink.emit(JobEvent::PermissionDenied { tool, detail });
+        }
+        sink.emit(JobEvent::ToolResult {
+            id: some_text(event, "tool_id"),
+            is_error: text(event, "status") == "error",
+            text: said.to_owned(),
+        });
+        self.tell_context(sink);
+    }
+
+    fn result(&mut self, event: &Value, sink: &mut dyn Sink) {
+        let stats = &event["stats"];
+        let cached = number(stats, "cached");
+        let input = number(stats, "input_tokens");
+        // Thoughts are in the total alone.
+        let output = number(stats, "total_tokens").saturating_sub(input).max(number(stats, "output_tokens"));
+        self.usage = Usage {
+            input_tokens: input.saturating_sub(cached),
+            output_tokens: output,
+            cache_read_tokens: cached,
+            ..Usage::default()
+        };
+        self.ended = Some(if text(event, "status") == "success" {
+            Ok(())
+        } else {
+            let message = some_text(&event["error"], "message");
+            Err(message.unwrap_or_else(|| format!("it ended with `{}`", one_line(text(event, "status")))))
+        });
+        self.read_context();
+        self.tell(sink);
+    }
+
+    fn tell_context(&mut self, sink: &mut dyn Sink) {
+        if self.read_context() {
+            self.tell(sink);
+        }
+    }
+
+    /// Reads how full the context is, if the program's record says something new.
+    fn read_context(&mut self) -> bool {
+        let Some(short) = self.conversation.get(..8) else { return false };
+        let counted = self.transcript.last(&format!("-{short}.jsonl"), |record| {
+            let tokens = number(&record["tokens"], "total");
+            (text(record, "type") == "gemini" && tokens > 0).then_some(tokens)
+        });
+        self.context = counted.or(self.context);
+        counted.is_some()
+    }
+
+    fn tell(&self, sink: &mut dyn Sink) {
+        sink.emit(JobEvent::Usage {
+            usage: self.usage,
+            context_tokens: self.context,
+            context_window: self.context.map(|_| WINDOW),
+        });
+    }
+}
