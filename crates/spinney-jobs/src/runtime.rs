@@ -197,8 +197,8 @@ pub trait Reader: Send + std::fmt::Debug {
 pub trait Dialogue: Send + std::fmt::Debug {
     fn hold<'a>(
         self: Box<Self>,
-        stdin: Box<dyn AsyncWrite + Send + Unpin + 'a>,
-        stdout: Box<dyn AsyncRead + Send + Unpin + 'a>,
+        stdin: Box<dyn AsyncWrite + Send + Unpin>,
+        stdout: Box<dyn AsyncRead + Send + Unpin>,
         sink: &'a mut dyn Sink,
     ) -> std::pin::Pin<Box<dyn Future<Output = TurnEnd> + Send + 'a>>;
 }

@@ -62,7 +62,12 @@ pub(super) fn some_text(value: &Value, field: &str) -> Option<String> {
 
 /// A field's number; nought when it has none.
 pub(super) fn number(value: &Value, field: &str) -> u64 {
-    value[field].as_u64().unwrap_or_default().min(MOST)
+    believed(value[field].as_u64().unwrap_or_default())
+}
+
+/// As many tokens as are believed.
+pub(super) fn believed(tokens: u64) -> u64 {
+    tokens.min(MOST)
 }
 
 /// The items of a field that is a list.

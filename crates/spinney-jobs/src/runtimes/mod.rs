@@ -11,6 +11,7 @@ macro_rules! variables {
     };
 }
 
+mod acp;
 mod claude;
 mod codex;
 mod command;
@@ -26,7 +27,7 @@ use crate::runtime::{Runtime, Settings, Unsupported, unsupported};
 /// Every runtime, in the order in which they are told to people.
 #[must_use]
 pub fn all() -> &'static [&'static dyn Runtime] {
-    &[&claude::Claude, &codex::Codex, &gemini::Gemini, &opencode::Opencode, &command::Command]
+    &[&claude::Claude, &codex::Codex, &gemini::Gemini, &opencode::Opencode, &acp::Acp, &command::Command]
 }
 
 /// The runtime with this name.

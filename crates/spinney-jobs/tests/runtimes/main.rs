@@ -1,5 +1,6 @@
 //! What the runtimes make of real output, recorded from the command lines and trimmed by hand.
 
+mod acp;
 mod claude;
 mod codex;
 mod gemini;
