@@ -78,7 +78,6 @@ pub(super) fn items<'a>(value: &'a Value, field: &str) -> &'a [Value] {
 /// Dollars in millionths.
 pub(super) fn micros(dollars: &Value) -> Option<u64> {
     let micros = (dollars.as_f64()? * 1e6).round();
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a cast of a float saturates")]
     (micros >= 0.0).then_some((micros as u64).min(MOST))
 }
 
@@ -124,9 +123,8 @@ pub(super) fn detail(input: &Value) -> String {
 /// Makes one short line of a text.
 pub(super) fn one_line(text: &str) -> String {
     let mut line = String::new();
-    let mut words = text.split_whitespace();
     let mut length = 0;
-    while let Some(word) = words.next() {
+    for word in text.split_whitespace() {
         if !line.is_empty() {
             line.push(' ');
             length += 1;

@@ -75,7 +75,6 @@ fn find(directory: &Path, depth: usize, name_ends: &str, left: &mut usize) -> Op
 
 /// Opens a file that is one: opening a pipe could wait for ever.
 fn open(path: &Path) -> Option<File> {
-    #[expect(clippy::cast_possible_wrap, reason = "the system call takes the same bits as a signed number")]
     let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits() as i32;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
     file.metadata().ok()?.is_file().then_some(file)
