@@ -1,8 +1,9 @@
-//! What is known of a workspace's delivery: its branch, what of it the remote has, its pull request.
+//! A workspace's delivery: its commits go to the remote, and the row tells what the remote has.
 
 use std::time::Duration;
 
 use spinney_core::{BranchName, CommitId, Timestamp, Workspace};
+use spinney_git::{Lease, Pushed};
 
 use crate::context::Context;
 use crate::provider::marker::Marker;
@@ -20,6 +21,22 @@ pub struct Delivery<'a> {
 }
 
 impl Engine {
+    /// Pushes a commit of a workspace to a branch of its remote; none where there is no remote. What was pushed from this
+    /// workspace to this very branch before may be replaced; a branch that somebody else pushed is never overwritten.
+    pub async fn push(
+        &self,
+        context: &Context,
+        workspace: &Workspace,
+        commit: &CommitId,
+        branch: &BranchName,
+    ) -> Result<Option<Pushed>> {
+        let Some(remote) = self.remote(context).await? else { return Ok(None) };
+        let credential = self.credential(&context.repository)?;
+        let ours = workspace.metadata.pushed_commit.clone().filter(|_| workspace.branch == *branch);
+        let lease = ours.map_or(Lease::Absent, Lease::At);
+        Ok(Some(context.git.push(&remote.name, commit, branch, &lease, credential.as_ref()).await?))
+    }
+
     /// Notes how long a workspace is kept after its job: from then on it counts as stale.
     pub async fn keep_for(&self, workspace: &Workspace, time: Duration) -> Result<()> {
         let mut db = self.store.write().await?;

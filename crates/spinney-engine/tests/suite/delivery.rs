@@ -1,14 +1,27 @@
 //! What a job leaves behind: a pushed branch, a row that tells so, and in the end no workspace.
 
-use spinney_core::{ReasonCode, Remover, Work, WorkspaceStatus};
-use spinney_engine::{Delivery, Error, Request, TornDown};
+use spinney_core::{Consent, JobId, Reason, ReasonCode, Remover, Sweep, Work, Workspace, WorkspaceStatus};
+use spinney_engine::{Context, Delivery, Error, Removed, Request};
 use spinney_git::{Identity, Pushed, Worktree};
 use spinney_testkit::Sandbox;
 
 use crate::setup::{Story, patterned};
 
-fn codes(reasons: &[spinney_core::Reason]) -> Vec<ReasonCode> {
+fn codes(reasons: &[Reason]) -> Vec<ReasonCode> {
     reasons.iter().map(|reason| reason.code).collect()
+}
+
+/// Removes a workspace for its job.
+async fn tear_down(story: &Story, context: &Context, workspace: &Workspace, job: &JobId) -> Result<Removed, Error> {
+    story.engine.let_go(context, workspace, Sweep::Teardown, &Consent::None, Some(job), &|_| {}).await
+}
+
+/// Why it stays.
+async fn kept(story: &Story, context: &Context, workspace: &Workspace, job: &JobId) -> Vec<ReasonCode> {
+    match tear_down(story, context, workspace, job).await {
+        Err(Error::Refused { reasons, .. }) => codes(&reasons),
+        other => panic!("{other:?}"),
+    }
 }
 
 #[tokio::test]
@@ -19,14 +32,12 @@ async fn what_was_left_over_is_committed_pushed_and_known() {
     let job = story.run_job(&workspace).await;
     std::fs::write(workspace.path.join("new"), "x").unwrap();
     std::fs::write(workspace.path.join("STATE.json"), "{}").unwrap();
-    let kept = story.engine.tear_down(&context, &workspace, &job.id, &|_| {}).await.unwrap();
-    assert!(matches!(&kept, TornDown::Kept(reasons) if codes(reasons) == [ReasonCode::Untracked]), "{kept:?}");
+    assert_eq!(kept(&story, &context, &workspace, &job.id).await, [ReasonCode::Untracked]);
 
     let worktree = Worktree::open(&context.git, &workspace.path).unwrap();
     let spinney = Identity { name: "Spinney".into(), email: "spinney@localhost".into() };
     let commit = worktree.commit_all("agent: done", &spinney).await.unwrap().commit.unwrap();
-    let kept = story.engine.tear_down(&context, &workspace, &job.id, &|_| {}).await.unwrap();
-    assert!(matches!(&kept, TornDown::Kept(reasons) if codes(reasons) == [ReasonCode::Unpushed]), "{kept:?}");
+    assert_eq!(kept(&story, &context, &workspace, &job.id).await, [ReasonCode::Unpushed]);
 
     let pushed = story.engine.push(&context, &workspace, &commit, &workspace.branch).await.unwrap();
     assert_eq!(pushed, Some(Pushed::New));
@@ -47,17 +58,10 @@ async fn what_was_left_over_is_committed_pushed_and_known() {
     let verdict = story.engine.judge(&context, &row, Remover::Person).await.unwrap();
     assert_eq!(codes(&verdict.reasons), [ReasonCode::Unmerged, ReasonCode::InUse]);
 
-    // Another's job would stop it, the own one does not; and an older row will do.
-    let torn = story.engine.tear_down(&context, &workspace, &job.id, &|_| {}).await.unwrap();
-    assert!(
-        matches!(&torn, TornDown::Removed(removed) if removed.workspace.status == WorkspaceStatus::Trashed),
-        "{torn:?}"
-    );
+    // Another's job would stop it, the own one does not.
+    let removed = tear_down(&story, &context, &row, &job.id).await.unwrap();
+    assert_eq!(removed.workspace.status, WorkspaceStatus::Trashed);
     assert!(!workspace.path.exists());
-    assert!(matches!(
-        story.engine.tear_down(&context, &workspace, &job.id, &|_| {}).await,
-        Err(Error::WrongStatus { .. })
-    ));
 }
 
 #[tokio::test]
@@ -67,8 +71,7 @@ async fn anothers_job_keeps_a_workspace() {
     let workspace = story.make(&Request::new(Work::issue(1))).await;
     story.run_job(&workspace).await;
     let other = spinney_core::JobId::generate();
-    let kept = story.engine.tear_down(&context, &workspace, &other, &|_| {}).await.unwrap();
-    assert!(matches!(&kept, TornDown::Kept(reasons) if codes(reasons) == [ReasonCode::InUse]), "{kept:?}");
+    assert_eq!(kept(&story, &context, &workspace, &other).await, [ReasonCode::InUse]);
 }
 
 #[tokio::test]

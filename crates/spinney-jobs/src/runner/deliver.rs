@@ -14,7 +14,7 @@ use spinney_core::forge::{NewPullRequest, PullRequestState};
 use spinney_core::names::cut_for_message;
 use spinney_core::{BranchName, CommitId, JobPhase, Push, WorkKind, Workspace};
 use spinney_engine::Delivery;
-use spinney_git::{Identity, Lease, Worktree};
+use spinney_git::{Identity, Worktree};
 use tokio::time::sleep;
 
 use super::setup::Place;
@@ -81,28 +81,24 @@ impl Run<'_> {
         if workspace.base_branch.as_ref() == Some(branch) && workspace.branch != *branch {
             return Err(End::Failed(format!("its agent went to `{branch}`, which is its base: that is not pushed")));
         }
-        let Some(remote) = self.jobs.engine.remote(&self.context).await? else {
-            self.job.outcome.push = Some(Push::NoRemote);
-            self.begin(JobPhase::Deliver, Some("there is no remote: nothing pushed".to_owned()));
-            return Ok(());
-        };
-        // A branch that somebody else pushed under this name is never overwritten.
-        let lease = match &workspace.metadata.pushed_commit {
-            Some(pushed) if workspace.branch == *branch => Lease::At(pushed.clone()),
-            _ => Lease::Absent,
-        };
-        let credential = self.jobs.engine.credential(&self.context.repository)?;
         let mut waits = PUSH_AGAIN_AFTER.iter();
         let error = loop {
-            let pushed = self.context.git.push(&remote.name, commit, branch, &lease, credential.as_ref()).await;
-            let Err(error) = pushed else {
-                self.job.outcome.push = Some(Push::Pushed);
-                self.begin(JobPhase::Deliver, Some(format!("pushed `{branch}` to {}", remote.name)));
-                return Ok(());
+            let error = match self.jobs.engine.push(&self.context, workspace, commit, branch).await {
+                Ok(pushed) => {
+                    let (push, detail) = match pushed {
+                        Some(_) => (Push::Pushed, format!("pushed `{branch}`")),
+                        None => (Push::NoRemote, "there is no remote: nothing pushed".to_owned()),
+                    };
+                    self.job.outcome.push = Some(push);
+                    self.begin(JobPhase::Deliver, Some(detail));
+                    return Ok(());
+                }
+                Err(error) => error,
             };
-            match waits.next().filter(|_| on_failure == OnPushFailure::Retry && error.is_temporary()) {
+            match waits.next().filter(|_| on_failure == OnPushFailure::Retry && is_temporary(&error)) {
                 Some(wait) => {
-                    self.warn(format!("the push failed, and is tried again in {} s: {error}", wait.as_secs()));
+                    let (wait_s, told) = (wait.as_secs(), error.in_full());
+                    self.warn(format!("the push failed, and is tried again in {wait_s} s: {told}"));
                     tokio::select! {
                         () = sleep(*wait) => {}
                         stop = self.control.more_than(Stop::TimedOut) => return Err(End::Stopped(stop)),
@@ -199,6 +195,11 @@ fn failed(error: &dyn std::error::Error) -> End {
         source = cause.source();
     }
     End::Failed(text)
+}
+
+/// Whether the same may well succeed in a while.
+fn is_temporary(error: &spinney_engine::Error) -> bool {
+    matches!(error, spinney_engine::Error::Git(error) if error.is_temporary())
 }
 
 /// The first line that says something, cut to a title's length.

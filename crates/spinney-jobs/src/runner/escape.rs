@@ -31,7 +31,7 @@ impl Run<'_> {
             Ok(Err(error)) => return self.warn(format!("the main checkout could not be watched: {}", error.in_full())),
             Err(error) => return self.warn(format!("the main checkout could not be watched: {error}")),
         };
-        match CheckoutPrint::look(&self.context.git, before.since()).await {
+        match CheckoutPrint::look(&self.context.git, SystemTime::now()).await {
             Ok(Some(after)) => self.job.outcome.escaped = before.compare(&after),
             Ok(None) => {}
             Err(error) => self.warn(format!("the main checkout could not be watched: {}", error.in_full())),

@@ -51,6 +51,8 @@ pub fn workspace(repository: &Repository, work: Work) -> Workspace {
             related_issues: vec![42],
             related_prs: vec![9],
             keywords: vec!["dark mode".into()],
+            pushed_commit: Some("f".repeat(40).parse().unwrap()),
+            keep_until_ms: Some(1_800_000_000_000),
             warm: None,
         },
         created_at: Timestamp::from_millisecond(1_700_000_000_001),
