@@ -70,7 +70,7 @@ async fn anothers_job_keeps_a_workspace() {
     let context = story.context().await;
     let workspace = story.make(&Request::new(Work::issue(1))).await;
     story.run_job(&workspace).await;
-    let other = spinney_core::JobId::generate();
+    let other = JobId::generate();
     assert_eq!(kept(&story, &context, &workspace, &other).await, [ReasonCode::InUse]);
 }
 
