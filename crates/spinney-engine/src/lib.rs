@@ -40,6 +40,7 @@ mod request;
 mod resolve;
 mod restore;
 mod row;
+mod shared;
 mod sizes;
 mod trash;
 mod trust;

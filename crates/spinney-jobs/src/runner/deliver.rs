@@ -29,7 +29,7 @@ const TITLE_BYTES: usize = 72;
 
 impl Run<'_> {
     pub(super) async fn deliver(&mut self, place: &Place) -> Step<()> {
-        let Some(workspace) = place.workspace() else { return Ok(()) };
+        let Some(workspace) = place.own_workspace() else { return Ok(()) };
         self.begin(JobPhase::Deliver, None);
         // What an earlier attempt pushed is known by the row alone.
         let row = self.jobs.engine.store().read().await?.workspace(&workspace.id).await?;
@@ -172,7 +172,7 @@ impl Run<'_> {
 
     /// Reads the branch from git, now that nothing changes it any more: an agent may have renamed it.
     pub(super) async fn read_branch(&mut self, place: &Place) {
-        let Some(workspace) = place.workspace() else { return };
+        let Some(workspace) = place.own_workspace() else { return };
         let Ok(worktree) = Worktree::open(&self.context.git, &workspace.path) else { return };
         let Ok(head) = worktree.load_head().await else { return };
         if let Some(branch) = head.branch() {

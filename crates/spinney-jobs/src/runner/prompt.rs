@@ -26,6 +26,13 @@ impl Run<'_> {
                 "# Where you work\n\nYou work in `{directory}`, as it is. Nothing is committed or pushed for you.\n"
             );
         };
+        if place.own_workspace().is_none() {
+            return format!(
+                "# Where you work\n\nYou read in `{directory}`, a checkout of {} that others read in too. Change nothing, there or \
+                 anywhere else; nothing is committed or pushed for you.\n",
+                self.job.repository
+            );
+        }
         let base = workspace.base_branch.as_ref().map_or_else(
             || format!("commit {}", workspace.base_commit.short()),
             |base| format!("`{base}` at {}", workspace.base_commit.short()),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use spinney_core::config::{BranchValues, Fetch};
 use spinney_core::{BranchName, JobEvent, JobPhase, Stream, WorkKind, Workspace};
 use spinney_engine::notice::Notice;
-use spinney_engine::{Request, Resolution};
+use spinney_engine::{Engine, Request, Resolution};
 
 use super::{End, Run, Step};
 use crate::Sink;
@@ -17,6 +17,8 @@ use crate::control::Stop;
 pub(crate) struct Place {
     directory: PathBuf,
     workspace: Option<Workspace>,
+    /// Whether others may be in it at the same time: nothing is delivered from it.
+    is_shared: bool,
     variables: Vec<(OsString, OsString)>,
 }
 
@@ -30,11 +32,17 @@ impl Place {
         self.workspace.as_ref()
     }
 
-    /// What names the place among those that jobs have to themselves.
-    pub(super) fn name(&self) -> String {
+    /// The workspace, where it is this job's alone.
+    pub(super) fn own_workspace(&self) -> Option<&Workspace> {
+        self.workspace.as_ref().filter(|_| !self.is_shared)
+    }
+
+    /// What names the place among those that jobs have to themselves; none for a shared one.
+    pub(super) fn name(&self) -> Option<String> {
         match &self.workspace {
-            Some(workspace) => workspace.id.to_string(),
-            None => format!("directory {}", self.directory.display()),
+            Some(_) if self.is_shared => None,
+            Some(workspace) => Some(workspace.id.to_string()),
+            None => Some(format!("directory {}", self.directory.display())),
         }
     }
 
@@ -49,10 +57,11 @@ impl Run<'_> {
             return self.static_place();
         }
         self.begin(JobPhase::SetUp, None);
-        let request = self.request()?;
+        let is_shared = !self.agent.config.requires_isolation;
         let engine = self.jobs.engine;
         let context = engine.repository(Some(&self.job.repository.to_string()), engine.home().root()).await?;
         let context = context.with_workspace(self.workspace_settings());
+        let request = if is_shared { Request::new(Engine::shared_work(&context)) } else { self.request()? };
         let control = self.control.clone();
         let notes = std::sync::Mutex::new(Vec::new());
         let observer = |notice: Notice| notes.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(notice);
@@ -63,7 +72,7 @@ impl Run<'_> {
         for notice in notes.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
             self.tell(notice);
         }
-        let (context, resolution) = match resolved {
+        let (mut context, resolution) = match resolved {
             Ok(resolved) => resolved,
             Err(stop) => {
                 // What was begun is undone, as after a death.
@@ -72,6 +81,9 @@ impl Run<'_> {
             }
         };
         engine.touch(&resolution.workspace).await?;
+        if is_shared {
+            context = engine.freshen(context, &resolution.workspace, &self.job.id, &|_| {}).await?;
+        }
         self.context = context;
         self.job.outcome.base_commit = Some(resolution.workspace.base_commit.clone());
         self.job.outcome.branch = Some(resolution.workspace.branch.to_string());
@@ -81,7 +93,7 @@ impl Run<'_> {
         // A part of the repository that this branch does not have is no place to start in.
         let part = self.agent.subdirectory(&self.context).map(|part| workspace.path.join(part));
         let directory = part.filter(|part| part.is_dir()).unwrap_or_else(|| workspace.path.clone());
-        Ok(Place { directory, workspace: Some(workspace), variables })
+        Ok(Place { directory, workspace: Some(workspace), is_shared, variables })
     }
 
     /// A directory as it is: no branch, no push, no teardown.
@@ -105,7 +117,7 @@ impl Run<'_> {
             variable("SPINNEY_REPO_ROOT", root.as_os_str()),
             variable("SPINNEY_WORKSPACE_STRATEGY", "static".as_ref()),
         ];
-        Ok(Place { directory, workspace: None, variables })
+        Ok(Place { directory, workspace: None, is_shared: false, variables })
     }
 
     fn workspace_settings(&self) -> spinney_core::config::WorkspaceConfig {

@@ -22,7 +22,7 @@ const OF_A_FAILURE: [ReasonCode; 9] = [
 
 impl Run<'_> {
     pub(super) async fn tear_down(&mut self, place: &Place, status: JobStatus) {
-        let Some(workspace) = place.workspace() else { return };
+        let Some(workspace) = place.own_workspace() else { return };
         let policy = &self.agent.config.workspace;
         let delivered = status == JobStatus::Completed
             && matches!(self.job.outcome.push, Some(Push::Pushed | Push::Nothing | Push::Off | Push::NoRemote));

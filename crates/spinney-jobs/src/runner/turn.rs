@@ -80,7 +80,7 @@ impl Run<'_> {
 
     /// Makes the place this job's alone; `false` when another job runs there, and this one waits again.
     async fn take_place(&mut self, place: &Place) -> Step<bool> {
-        self.job.place = Some(place.name());
+        self.job.place = place.name();
         self.job.workspace_id = place.workspace().map(|workspace| workspace.id.clone());
         let mut db = self.jobs.engine.store().write().await?;
         match db.update_job(&self.job, JobStatus::Running).await {

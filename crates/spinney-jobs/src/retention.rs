@@ -1,0 +1,39 @@
+//! Forgets what is old: jobs with their logs, and conversations that nobody will go on with.
+
+use spinney_core::Timestamp;
+
+use crate::{Jobs, Result};
+
+/// What was forgotten.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Forgotten {
+    pub jobs: usize,
+    /// Conversations that the next job on the same work would have gone on with.
+    pub conversations: u64,
+}
+
+impl Jobs<'_> {
+    /// Forgets the jobs of this node that ended longer ago than `cleanup.job_retention`, and conversations that ended
+    /// longer ago than `cleanup.session_retention`; with zero, none. What a runtime keeps of them itself stays.
+    pub async fn forget_old(&self) -> Result<Forgotten> {
+        let settings = &self.engine.config().cleanup;
+        let mut forgotten = Forgotten::default();
+        if !settings.session_retention.0.is_zero() {
+            let before = Timestamp::now().minus(settings.session_retention.0);
+            let mut db = self.engine.store().read().await?;
+            forgotten.conversations = db.forget_conversations_before(before).await?;
+        }
+        if !settings.job_retention.0.is_zero() {
+            let before = Timestamp::now().minus(settings.job_retention.0);
+            let mut db = self.engine.store().write().await?;
+            let jobs = db.delete_jobs_before(self.engine.home().node(), before).await?;
+            db.commit().await?;
+            for id in &jobs {
+                // A log that stays is found by nobody, and does no harm.
+                let _ = std::fs::remove_file(self.places.log(id));
+            }
+            forgotten.jobs = jobs.len();
+        }
+        Ok(forgotten)
+    }
+}
