@@ -81,19 +81,29 @@ pub const POINTS: &[&str] = &[
     "unclaim.detached",
     "unclaim.branch",
     "unclaim.settled",
+    "job.recorded",
+    "job.started",
+    "job.placed",
+    "job.session",
+    "job.finished",
+    "job.committed",
+    "job.pushed",
+    "job.delivered",
+    "job.offered",
+    "job.closed",
+    "job.torn-down",
+    "job.settled",
 ];
 
 /// Dies or fails here, if this point is armed.
 #[cfg(not(feature = "fail-points"))]
 #[inline]
-pub(crate) fn point(_name: &'static str) -> crate::Result<()> {
+pub fn point(_name: &'static str) -> crate::Result<()> {
     Ok(())
 }
 
 #[cfg(feature = "fail-points")]
-pub use armed::arm;
-#[cfg(feature = "fail-points")]
-pub(crate) use armed::point;
+pub use armed::{arm, point};
 
 #[cfg(feature = "fail-points")]
 mod armed {
@@ -117,7 +127,8 @@ mod armed {
         let _ = ARMED.set(text.split(',').filter(|part| !part.is_empty()).map(point).collect());
     }
 
-    pub(crate) fn point(name: &'static str) -> Result<()> {
+    /// Dies or fails here, if this point is armed.
+    pub fn point(name: &'static str) -> Result<()> {
         debug_assert!(super::POINTS.contains(&name), "`{name}` is not listed");
         let count = format!("#{}", PASSED.fetch_add(1, Ordering::Relaxed) + 1);
         let armed = ARMED.get().and_then(|armed| armed.iter().find(|(known, _)| known == name || *known == count));

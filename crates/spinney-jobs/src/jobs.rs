@@ -6,7 +6,7 @@ use spinney_core::{
     AgentName, Cancel, Job, JobId, JobRequest, JobStatus, Outcome, Platform, RepositoryId, Session, SessionStatus,
     Timestamp, Work, WorkKind,
 };
-use spinney_engine::{Context, Engine};
+use spinney_engine::{Context, Engine, fail};
 use spinney_store::JobFilter;
 
 use crate::launch::Launcher;
@@ -96,6 +96,7 @@ impl<'e> Jobs<'e> {
             lock.discard();
             return Err(error);
         }
+        fail::point("job.recorded")?;
         self.start(&job, lock).await?;
         Ok(job)
     }

@@ -13,7 +13,7 @@ use spinney_core::config::{CommitPlaceholder, OnPushFailure, PullRequestPlacehol
 use spinney_core::forge::{NewPullRequest, PullRequestState};
 use spinney_core::names::cut_for_message;
 use spinney_core::{BranchName, CommitId, JobPhase, Push, WorkKind, Workspace};
-use spinney_engine::Delivery;
+use spinney_engine::{Delivery, fail};
 use spinney_git::{Identity, Worktree};
 use tokio::time::sleep;
 
@@ -37,6 +37,7 @@ impl Run<'_> {
         let worktree = Worktree::open(&self.context.git, &workspace.path)?;
         let identity = Identity { name: "Spinney".to_owned(), email: "spinney@localhost".to_owned() };
         let committed = worktree.commit_all(&self.commit_message(&workspace), &identity).await?;
+        fail::point("job.committed")?;
         for path in committed.left {
             self.warn(format!("`{}` is a repository of its own: it was not committed", path.display()));
         }
@@ -56,12 +57,15 @@ impl Run<'_> {
         }
         self.record().await?;
         self.push(&workspace, &branch, &commit).await?;
+        fail::point("job.pushed")?;
         let pushed = (self.job.outcome.push == Some(Push::Pushed)).then_some(&commit);
         let delivery = Delivery { branch: Some(&branch), pushed, pull_request: None };
         self.jobs.engine.record_delivery(&self.context, &workspace, &delivery).await?;
         self.record().await?;
+        fail::point("job.delivered")?;
         if pushed.is_some() && self.agent.config.workspace.create_pr {
             let url = self.open_pull_request(&workspace, &branch).await?;
+            fail::point("job.offered")?;
             self.begin(JobPhase::Deliver, Some(url.clone()));
             let delivery = Delivery { pull_request: Some(&url), ..Delivery::default() };
             self.jobs.engine.record_delivery(&self.context, &workspace, &delivery).await?;

@@ -27,7 +27,7 @@ mod turn;
 mod turns;
 
 use spinney_core::{Job, JobEvent, JobId, JobPhase, JobStatus, RepositoryName, SessionStatus, Timestamp};
-use spinney_engine::Context;
+use spinney_engine::{Context, fail};
 
 use crate::control::{Control, Stop};
 use crate::lock::JobLock;
@@ -172,16 +172,19 @@ impl Run<'_> {
             self.read_branch(place).await;
             self.run_closing_hooks(place, status).await;
             self.end_processes().await;
+            self.pass("job.closed");
         }
         if let Some(fault) = self.log.fault() {
             tracing::warn!("{fault}");
         }
         if let Some(place) = &place {
             self.tear_down(place, status).await;
+            self.pass("job.torn-down");
         }
         if let Err(error) = self.jobs.settle(&mut self.job, status).await {
             tracing::error!("how job {} ended could not be written: {error}", self.job.id);
         }
+        self.pass("job.settled");
         let error = self.job.outcome.error.clone();
         self.emit(JobEvent::Finished { status, error });
         status
@@ -209,6 +212,7 @@ impl Run<'_> {
             outcome?;
             self.job.outcome.finished = true;
             self.record().await?;
+            fail::point("job.finished")?;
         }
         self.deliver(place).await
     }
@@ -224,6 +228,13 @@ impl Run<'_> {
         let mut db = self.jobs.engine.store().read().await?;
         db.record_outcome(&self.job.id, &self.job.outcome).await?;
         Ok(())
+    }
+
+    /// A fail point where nothing can fail any more.
+    fn pass(&mut self, name: &'static str) {
+        if let Err(error) = fail::point(name) {
+            self.warn(error.to_string());
+        }
     }
 
     fn emit(&mut self, event: JobEvent) {

@@ -3,6 +3,7 @@
 
 use spinney_core::quantity::Share;
 use spinney_core::{JobEvent, JobPhase, Session, SessionStatus, Timestamp};
+use spinney_engine::fail;
 
 use super::prompt::HAND_OFF;
 use super::setup::Place;
@@ -87,6 +88,7 @@ impl Run<'_> {
         let mut session = new_session(&self.job, &self.agent.name, runtime);
         session.conversation = conversation.map(ToOwned::to_owned);
         self.jobs.engine.store().read().await?.put_session(&session).await?;
+        fail::point("job.session")?;
         self.begin(JobPhase::Session, Some(runtime.to_owned()));
         Ok(session)
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use spinney_core::{Job, JobPhase, JobStatus, Timestamp};
+use spinney_engine::fail;
 use tokio::time::sleep;
 
 use super::setup::Place;
@@ -21,8 +22,10 @@ impl Run<'_> {
     pub(super) async fn take_turn_and_place(&mut self) -> Step<Place> {
         loop {
             self.wait_for_turn().await?;
+            fail::point("job.started")?;
             let place = self.set_up().await?;
             if self.take_place(&place).await? {
+                fail::point("job.placed")?;
                 return Ok(place);
             }
         }
