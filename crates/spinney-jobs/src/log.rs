@@ -220,7 +220,7 @@ mod tests {
         let mut reader = LogReader::new(path);
         match reader.next_entry().unwrap().unwrap().event {
             JobEvent::Output { text, cut_bytes, .. } => {
-                assert_eq!((text.len() as u64) + cut_bytes - 5, long.len() as u64)
+                assert_eq!((text.len() as u64) + cut_bytes - 5, long.len() as u64);
             }
             other => panic!("{other:?}"),
         }
