@@ -147,7 +147,7 @@ on_both! {
         let before = Timestamp::from_millisecond(10);
         assert_eq!(connection.delete_jobs_before(&repository.node, before).await.unwrap(), []);
         let after = Timestamp::from_millisecond(11);
-        assert_eq!(connection.delete_jobs_before(&repository.node, after).await.unwrap(), [ended.id.clone()]);
+        assert_eq!(connection.delete_jobs_before(&repository.node, after).await.unwrap(), std::slice::from_ref(&ended.id));
         assert_eq!(connection.sessions_of(&ended.id).await.unwrap(), []);
         assert_eq!(connection.sessions_of(&rows[1].id).await.unwrap().len(), 1);
         connection.commit().await.unwrap();
