@@ -145,6 +145,8 @@ pub enum Error {
     NotRestorable { name: WorkspaceName, reason: String },
     #[error("`{}` is mounted inside {name}", .mount.display())]
     MountInside { name: WorkspaceName, mount: PathBuf },
+    #[error("{} can't be spoken to: {reason}", .kind.title())]
+    Forge { kind: spinney_core::ForgeKind, reason: String },
     #[error("setup command `{}` {outcome}", for_message(.line))]
     Setup { line: String, outcome: String },
     #[error("no free port is left for `{name}`")]

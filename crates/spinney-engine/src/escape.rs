@@ -3,10 +3,12 @@
 //! The first look may come late, beside the agent: what changed after the job's start and before it is found by the time
 //! that the file system keeps for each file. Nothing is written.
 
-use std::collections::BTreeMap;
+use std::cmp::Ordering;
+use std::ffi::OsString;
 use std::fs;
+use std::num::NonZero;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
 use spinney_core::names::cut_for_message;
@@ -18,11 +20,15 @@ use crate::{Error, Result};
 /// How many paths are told; of more, only how many.
 const MOST_PATHS: usize = 1000;
 const MOST_PATH_CHARACTERS: usize = 400;
+/// As few files as one thread looks at in the time that starting another takes.
+const WORTH_A_THREAD: usize = 1000;
+const MOST_THREADS: usize = 4;
 
 /// What a main checkout was like at one moment.
 #[derive(Debug)]
 pub struct CheckoutPrint {
-    files: BTreeMap<PathBuf, FilePrint>,
+    /// By path, sorted.
+    files: Vec<FilePrint>,
     branch: Option<BranchName>,
     commit: Option<CommitId>,
     /// Whether HEAD moved after the start and before the look.
@@ -31,9 +37,11 @@ pub struct CheckoutPrint {
     stashes: Vec<CommitId>,
 }
 
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 struct FilePrint {
-    staged: Vec<Vec<u8>>,
+    path: OsString,
+    /// What the index has of it.
+    staged: Vec<u8>,
     /// None where there is no such file.
     found: Option<Found>,
     /// Whether it changed after the start and before the look.
@@ -69,12 +77,21 @@ impl CheckoutPrint {
     #[must_use]
     pub fn compare(&self, later: &Self) -> Vec<String> {
         let mut told = Vec::new();
-        let paths = self.files.keys().chain(later.files.keys().filter(|path| !self.files.contains_key(*path)));
-        for path in paths {
-            if let Some(what) = self.compare_file(path, later) {
-                let shown = cut_for_message(&path.to_string_lossy(), MOST_PATH_CHARACTERS);
-                told.push(format!("{shown} ({what})"));
-            }
+        let (mut before, mut after) = (self.files.iter().peekable(), later.files.iter().peekable());
+        loop {
+            let (old, new) = match (before.peek(), after.peek()) {
+                (None, None) => break,
+                (Some(old), Some(new)) => match old.path.cmp(&new.path) {
+                    Ordering::Less => (before.next(), None),
+                    Ordering::Equal => (before.next(), after.next()),
+                    Ordering::Greater => (None, after.next()),
+                },
+                _ => (before.next(), after.next()),
+            };
+            let path = old.or(new).map(|file| file.path.to_string_lossy()).unwrap_or_default();
+            told.extend(
+                compare_file(old, new).map(|what| format!("{} ({what})", cut_for_message(&path, MOST_PATH_CHARACTERS))),
+            );
         }
         told.sort();
         if told.len() > MOST_PATHS {
@@ -84,19 +101,6 @@ impl CheckoutPrint {
         }
         let before = self.compare_head(later).into_iter().chain(self.compare_stashes(later));
         before.chain(told).collect()
-    }
-
-    fn compare_file(&self, path: &Path, later: &Self) -> Option<&'static str> {
-        let nothing = FilePrint::default();
-        let before = self.files.get(path).unwrap_or(&nothing);
-        let after = later.files.get(path).unwrap_or(&nothing);
-        match (&before.found, &after.found) {
-            (Some(_), None) => Some("deleted"),
-            (None, Some(_)) => Some("new"),
-            (None, None) if before.late => Some("deleted"),
-            (Some(old), Some(new)) if old != new || before.late => Some("changed"),
-            _ => (before.staged != after.staged).then_some("staged"),
-        }
     }
 
     fn compare_head(&self, later: &Self) -> Option<String> {
@@ -126,24 +130,52 @@ async fn own_stashes(git: &Repository, branch: &BranchName) -> Result<Vec<Commit
     Ok(stashes.filter(|stash| stash.branch.as_deref() == Some(branch.as_str())).map(|stash| stash.commit).collect())
 }
 
-fn look_at_files(root: &Path, listed: Vec<CheckoutFile>, since: SystemTime) -> BTreeMap<PathBuf, FilePrint> {
-    let mut files: BTreeMap<PathBuf, FilePrint> = BTreeMap::new();
+fn compare_file(before: Option<&FilePrint>, after: Option<&FilePrint>) -> Option<&'static str> {
+    let nothing = FilePrint::default();
+    let (before, after) = (before.unwrap_or(&nothing), after.unwrap_or(&nothing));
+    match (&before.found, &after.found) {
+        (Some(_), None) => Some("deleted"),
+        (None, Some(_)) => Some("new"),
+        (None, None) if before.late => Some("deleted"),
+        (Some(old), Some(new)) if old != new || before.late => Some("changed"),
+        _ => (before.staged != after.staged).then_some("staged"),
+    }
+}
+
+fn look_at_files(root: &Path, listed: Vec<CheckoutFile>, since: SystemTime) -> Vec<FilePrint> {
+    let mut files: Vec<FilePrint> = Vec::with_capacity(listed.len());
     for CheckoutFile { path, staged } in listed {
-        let print = files.entry(path).or_default();
-        print.staged.extend(staged);
+        files.push(FilePrint { path: path.into(), staged: staged.unwrap_or_default(), ..FilePrint::default() });
     }
-    for (path, print) in &mut files {
-        let path = root.join(path);
-        match fs::symlink_metadata(&path) {
-            Ok(metadata) => {
-                print.late = !metadata.is_dir() && is_after(&metadata, since);
-                print.found = Some(found(&metadata));
-            }
-            // A file that is gone left its trace in the directory that had it.
-            Err(_) => print.late = is_changed_above(root, &path, since),
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    // A path in conflict comes once for each side.
+    files.dedup_by(|side, first| {
+        let same = side.path == first.path;
+        if same {
+            first.staged.append(&mut side.staged);
         }
-    }
+        same
+    });
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
+    let share = files.len().div_ceil(threads).max(WORTH_A_THREAD);
+    std::thread::scope(|scope| {
+        for part in files.chunks_mut(share) {
+            scope.spawn(move || part.iter_mut().for_each(|print| look_at_file(root, print, since)));
+        }
+    });
     files
+}
+
+fn look_at_file(root: &Path, print: &mut FilePrint, since: SystemTime) {
+    let path = root.join(&print.path);
+    match fs::symlink_metadata(&path) {
+        Ok(metadata) => {
+            print.late = !metadata.is_dir() && is_after(&metadata, since);
+            print.found = Some(found(&metadata));
+        }
+        // A file that is gone left its trace in the directory that had it.
+        Err(_) => print.late = is_changed_above(root, &path, since),
+    }
 }
 
 fn found(metadata: &fs::Metadata) -> Found {

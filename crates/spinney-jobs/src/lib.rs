@@ -7,7 +7,6 @@ mod agent;
 mod control;
 mod error;
 mod family;
-mod forge;
 mod jobs;
 mod launch;
 mod lock;

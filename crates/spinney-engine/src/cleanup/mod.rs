@@ -24,6 +24,8 @@ pub struct What {
     pub stale: bool,
     pub orphans: bool,
     pub caches: bool,
+    /// With the merged ones, those whose pull request was closed without being merged.
+    pub closed: bool,
 }
 
 impl What {
@@ -32,8 +34,8 @@ impl What {
     pub const ORPHANS: Self = Self { orphans: true, ..Self::NOTHING };
     pub const CACHES: Self = Self { caches: true, ..Self::NOTHING };
     /// All but caches, which cost time to make again and free nothing that a removal would not.
-    pub const ALL: Self = Self { merged: true, stale: true, orphans: true, caches: false };
-    const NOTHING: Self = Self { merged: false, stale: false, orphans: false, caches: false };
+    pub const ALL: Self = Self { merged: true, stale: true, orphans: true, ..Self::NOTHING };
+    const NOTHING: Self = Self { merged: false, stale: false, orphans: false, caches: false, closed: false };
 }
 
 /// A workspace that a sweep looked at and left.

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use spinney_core::{
-    Consent, JobId, Merge, ReasonCode, Remover, Repository, Sweep, Timestamp, Verdict, Workspace, WorkspaceStatus,
+    Consent, Forge, JobId, Merge, ReasonCode, Remover, Repository, Sweep, Timestamp, Verdict, Workspace,
+    WorkspaceStatus,
 };
 
 use spinney_git::Wanted;
@@ -14,12 +15,37 @@ use crate::lookup::Among;
 use crate::notice::{Notice, Observer, Phase, Warning};
 use crate::remove::Removed;
 use crate::trash::size_on_disk;
+use crate::verdict::{Beside, ForgeWord};
 use crate::{Engine, Error, Result};
 
 /// Why a workspace would go.
 enum Cause {
     Merged(String),
+    Closed(String),
     Stale(String),
+}
+
+/// What a sweep does with each workspace.
+struct Turn<'a> {
+    what: What,
+    dry_run: bool,
+    forge: Option<&'a dyn Forge>,
+}
+
+impl Turn<'_> {
+    /// What the forge says of a workspace's branch. Without a forge, a pull request that is known is taken for open.
+    async fn ask_forge(&self, workspace: &Workspace, observer: Observer<'_>) -> Option<ForgeWord> {
+        let Some(forge) = self.forge else {
+            let open = workspace.pull_request.clone()?;
+            return Some(ForgeWord { open: Some(open), ..ForgeWord::default() });
+        };
+        let (word, fault) = Engine::forge_word(forge, workspace).await;
+        if let Some(fault) = fault {
+            let what = format!("{}: {fault}", workspace.name);
+            observer(Notice::Warning(Warning::Minor { what }));
+        }
+        Some(word)
+    }
 }
 
 impl Engine {
@@ -59,17 +85,33 @@ impl Engine {
         if what.merged || what.stale {
             self.refresh_base(&context, observer).await?;
         }
+        let forge = self.forge_of_sweep(&context, what, observer).await;
         for workspace in known {
             // A sweep is long; the row is read anew when its turn comes.
             let row = self.store.read().await?.workspace(&workspace.id).await?;
             let Some(workspace) = row.filter(|row| row.status.is_live()) else { continue };
             let name = workspace.name.to_string();
             observer(Notice::Phase(Phase::Sweeping { workspace: name.clone() }));
-            if let Err(error) = self.sweep_workspace(&context, workspace, what, dry_run, report, observer).await {
+            let turn = Turn { what, dry_run, forge: forge.as_deref() };
+            if let Err(error) = self.sweep_workspace(&context, workspace, &turn, report, observer).await {
                 report.failed.push((name, error.in_full()));
             }
         }
         Ok(())
+    }
+
+    /// The forge that a sweep asks; none where there is none, or it can't be spoken to.
+    async fn forge_of_sweep(&self, context: &Context, what: What, observer: Observer<'_>) -> Option<Box<dyn Forge>> {
+        if !(what.merged || what.stale) {
+            return None;
+        }
+        match self.hasty_forge(context).await {
+            Ok(forge) => forge,
+            Err(error) => {
+                observer(Notice::Warning(Warning::Minor { what: error.in_full() }));
+                None
+            }
+        }
     }
 
     /// Fetches once, so that merges are judged against what the remote has now. A failure is told, and what is known is
@@ -96,11 +138,11 @@ impl Engine {
         &self,
         context: &Context,
         workspace: Workspace,
-        what: What,
-        dry_run: bool,
+        turn: &Turn<'_>,
         report: &mut Report,
         observer: Observer<'_>,
     ) -> Result<()> {
+        let (what, dry_run) = (turn.what, turn.dry_run);
         if what.caches
             && let Some(cleaned) = self.clean_caches(context, &workspace, dry_run).await?
         {
@@ -110,8 +152,10 @@ impl Engine {
             return Ok(());
         }
         let sweep = if what.merged { Sweep::Merged } else { Sweep::Stale };
-        let verdict = self.judge(context, &workspace, Remover::Sweep(sweep)).await?;
-        let Some(cause) = self.cause(context, &workspace, &verdict, what).await? else {
+        let word = turn.ask_forge(&workspace, observer).await;
+        let judge = async |sweep| self.judge_told(context, &workspace, Remover::Sweep(sweep), word.as_ref()).await;
+        let verdict = judge(sweep).await?;
+        let Some(cause) = self.cause(context, &workspace, &verdict, word.as_ref(), what).await? else {
             // Not stale is no reason to tell; not merged, or merged and held back, is.
             let reasons = if what.merged { self.blockers(&verdict) } else { Vec::new() };
             if !reasons.is_empty() {
@@ -121,14 +165,15 @@ impl Engine {
         };
         let verdict = match cause {
             Cause::Merged(_) => verdict,
-            Cause::Stale(_) => self.judge(context, &workspace, Remover::Sweep(Sweep::Stale)).await?,
+            Cause::Closed(_) => judge(Sweep::Close).await?,
+            Cause::Stale(_) => judge(Sweep::Stale).await?,
         };
         let blockers = self.blockers(&verdict);
         if !blockers.is_empty() {
             report.kept.push(Kept { workspace, reasons: blockers });
             return Ok(());
         }
-        let (Cause::Merged(why) | Cause::Stale(why)) = &cause;
+        let (Cause::Merged(why) | Cause::Closed(why) | Cause::Stale(why)) = &cause;
         if dry_run {
             report.bytes += size_on_disk(&workspace.path).unwrap_or(0);
             report.removed.push((workspace, why.clone()));
@@ -157,7 +202,7 @@ impl Engine {
             return Err(Error::Busy { name: workspace.name.clone() });
         }
         let remover = Remover::Sweep(sweep);
-        let verdict = self.judge_beside(context, workspace, remover, own).await?;
+        let verdict = self.judge_beside(context, workspace, remover, Beside { own, forge: None }).await?;
         let mut reasons = self.blockers(&verdict);
         reasons.retain(|reason| !consent.covers(reason));
         if !reasons.is_empty() {
@@ -172,12 +217,18 @@ impl Engine {
         context: &Context,
         workspace: &Workspace,
         verdict: &Verdict,
+        word: Option<&ForgeWord>,
         what: What,
     ) -> Result<Option<Cause>> {
         if what.merged
             && let Merge::Merged(evidence) = &verdict.merge
         {
             return Ok(Some(Cause::Merged(evidence.detail.clone())));
+        }
+        if what.closed
+            && let Some(closed) = word.and_then(|word| word.closed.as_ref())
+        {
+            return Ok(Some(Cause::Closed(format!("{closed} was closed"))));
         }
         if !what.stale || verdict.reasons.iter().any(|reason| reason.code == ReasonCode::Persistent) {
             return Ok(None);

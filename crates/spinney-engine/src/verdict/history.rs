@@ -1,9 +1,9 @@
 //! Reasons that lie in a workspace's commits.
 
-use spinney_core::{BranchName, CommitId, Merge, ReasonCode, Workspace};
+use spinney_core::{BranchName, CommitId, Evidence, EvidenceKind, Merge, ReasonCode, Workspace};
 use spinney_git::{Head, Worktree};
 
-use super::{Findings, plural};
+use super::{Findings, Upstream, plural};
 use crate::context::Context;
 
 /// Judges the branch that HEAD is on (an agent may have renamed it), or the recorded one where there is no tree.
@@ -11,7 +11,7 @@ pub(super) async fn judge_branch(
     context: &Context,
     workspace: &Workspace,
     worktree: Option<&Worktree>,
-    base: Option<CommitId>,
+    upstream: &Upstream,
     findings: &mut Findings,
 ) -> Merge {
     let mut branch = Some(workspace.branch.clone());
@@ -50,7 +50,7 @@ pub(super) async fn judge_branch(
     let Some(tip) = tip else {
         return Merge::Unknown { detail: "it has no commit".to_owned() };
     };
-    judge_tip(context, workspace, &tip, base, findings).await
+    judge_tip(context, workspace, &tip, upstream, findings).await
 }
 
 /// Merged, or pushed, or neither.
@@ -58,10 +58,15 @@ async fn judge_tip(
     context: &Context,
     workspace: &Workspace,
     tip: &CommitId,
-    base: Option<CommitId>,
+    upstream: &Upstream,
     findings: &mut Findings,
 ) -> Merge {
-    let merge = merge_with(context, workspace, tip, base.as_ref()).await;
+    let mut merge = merge_with(context, workspace, tip, upstream.base.as_ref()).await;
+    if matches!(merge, Merge::Unmerged { .. } | Merge::Unknown { .. })
+        && let Some(evidence) = forge_evidence(context, tip, upstream.merged_head.as_ref()).await
+    {
+        merge = Merge::Merged(evidence);
+    }
     match &merge {
         Merge::Merged(_) | Merge::Unstarted => return merge,
         Merge::Unmerged { detail, .. } | Merge::Unknown { detail } => {
@@ -79,6 +84,15 @@ async fn judge_tip(
         Err(error) => findings.unverifiable("what is pushed", error),
     }
     merge
+}
+
+/// What a forge merged is merged here too, as far as its head commit goes: what came later is not.
+async fn forge_evidence(context: &Context, tip: &CommitId, merged_head: Option<&CommitId>) -> Option<Evidence> {
+    let head = merged_head?;
+    // A head that was never fetched proves nothing.
+    let contained = head == tip || context.git.is_ancestor(tip, head).await.unwrap_or(false);
+    let detail = || format!("the forge merged its pull request at `{}`", head.short());
+    contained.then(|| Evidence { kind: EvidenceKind::Forge, detail: detail() })
 }
 
 async fn merge_with(context: &Context, workspace: &Workspace, tip: &CommitId, base: Option<&CommitId>) -> Merge {

@@ -20,6 +20,32 @@ use crate::{Engine, Result};
 /// How many files, commits or processes a reason names.
 const NAMED: usize = 5;
 
+/// What a forge says of a workspace's branch.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ForgeWord {
+    /// The open pull request, for people.
+    pub open: Option<String>,
+    /// The pull request that was closed without being merged.
+    pub closed: Option<String>,
+    /// The commit whose history it says is merged.
+    pub merged_head: Option<CommitId>,
+}
+
+/// What is known beside the workspace itself.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Beside<'a> {
+    /// The job that asks about its own workspace: that it runs is no reason.
+    pub own: Option<&'a JobId>,
+    pub forge: Option<&'a ForgeWord>,
+}
+
+/// Where the work may have arrived.
+#[derive(Debug)]
+struct Upstream {
+    base: Option<CommitId>,
+    merged_head: Option<CommitId>,
+}
+
 /// Collects reasons for one remover.
 pub(crate) struct Findings {
     remover: Remover,
@@ -76,23 +102,38 @@ pub fn plural(count: usize, noun: &str) -> String {
 impl Engine {
     /// Judges a workspace for a remover. Never fetches; never fails for what it can't see, but says so.
     pub async fn judge(&self, context: &Context, workspace: &Workspace, remover: Remover) -> Result<Verdict> {
-        self.judge_beside(context, workspace, remover, None).await
+        self.judge_beside(context, workspace, remover, Beside::default()).await
     }
 
-    /// The same for a job that asks about its own workspace: that it runs itself is no reason.
+    /// The same, with what a forge says.
+    pub async fn judge_told(
+        &self,
+        context: &Context,
+        workspace: &Workspace,
+        remover: Remover,
+        forge: Option<&ForgeWord>,
+    ) -> Result<Verdict> {
+        self.judge_beside(context, workspace, remover, Beside { forge, own: None }).await
+    }
+
     pub(crate) async fn judge_beside(
         &self,
         context: &Context,
         workspace: &Workspace,
         remover: Remover,
-        own: Option<&JobId>,
+        beside: Beside<'_>,
     ) -> Result<Verdict> {
         let mut findings = Findings::new(remover);
         let hold = Hold::start_looking(&workspace.path);
-        let base = self.base_tip(context, workspace).await;
+        let upstream = Upstream {
+            base: self.base_tip(context, workspace).await,
+            merged_head: beside.forge.and_then(|word| word.merged_head.clone()),
+        };
         let merge = match open(context, &workspace.path) {
-            Tree::Whole(worktree) => self.judge_tree(context, workspace, &worktree, base, &hold, &mut findings).await,
-            Tree::Missing => self.judge_missing(context, workspace, base, &mut findings).await,
+            Tree::Whole(worktree) => {
+                self.judge_tree(context, workspace, &worktree, &upstream, &hold, &mut findings).await
+            }
+            Tree::Missing => self.judge_missing(context, workspace, &upstream, &mut findings).await,
             Tree::RootMissing => {
                 let root = tree_root(&workspace.path).display();
                 let detail = format!("`{root}` is not there or not marked: is its disk mounted?");
@@ -108,7 +149,7 @@ impl Engine {
                 Merge::Unknown { detail: "its files can't be inspected".to_owned() }
             }
         };
-        self.judge_row(context, workspace, own, &mut findings).await?;
+        self.judge_row(context, workspace, beside, &mut findings).await?;
         hold.load().await.judge(&mut findings);
         findings.reasons.sort_by_key(|reason| reason.code);
         Ok(Verdict { reasons: findings.reasons, merge })
@@ -119,7 +160,7 @@ impl Engine {
         &self,
         context: &Context,
         workspace: &Workspace,
-        base: Option<CommitId>,
+        upstream: &Upstream,
         findings: &mut Findings,
     ) -> Merge {
         let moved = match find_admin_dir(context, workspace) {
@@ -137,7 +178,7 @@ impl Engine {
                 Err(error) => findings.unverifiable("what is staged", error),
             }
         }
-        history::judge_branch(context, workspace, moved.as_ref(), base, findings).await
+        history::judge_branch(context, workspace, moved.as_ref(), upstream, findings).await
     }
 
     /// Only what no consent overrides: all that a forced removal must know.
@@ -159,14 +200,14 @@ impl Engine {
         context: &Context,
         workspace: &Workspace,
         worktree: &Worktree,
-        base: Option<CommitId>,
+        upstream: &Upstream,
         hold: &Hold,
         findings: &mut Findings,
     ) -> Merge {
         let mut in_history = Findings::new(findings.remover);
         let ((), merge) = tokio::join!(
             files::judge_files(context, workspace, worktree, hold, findings),
-            history::judge_branch(context, workspace, Some(worktree), base, &mut in_history),
+            history::judge_branch(context, workspace, Some(worktree), upstream, &mut in_history),
         );
         let locked = worktree.admin_dir().join("locked");
         if let Ok(reason) = std::fs::read_to_string(locked)
@@ -179,20 +220,23 @@ impl Engine {
         merge
     }
 
-    /// Reasons that the store knows.
+    /// Reasons that the store and the forge know.
     async fn judge_row(
         &self,
         context: &Context,
         workspace: &Workspace,
-        own: Option<&JobId>,
+        beside: Beside<'_>,
         findings: &mut Findings,
     ) -> Result<()> {
         let mut db = self.store.read().await?;
         let works = db.works_of(&workspace.id).await?;
         let job = db.running_job_in(&workspace.id).await?;
         drop(db);
-        if let Some(job) = job.filter(|job| Some(&job.id) != own) {
+        if let Some(job) = job.filter(|job| Some(&job.id) != beside.own) {
             findings.running(&job);
+        }
+        if let Some(open) = beside.forge.and_then(|word| word.open.as_deref()) {
+            findings.add(ReasonCode::OpenPullRequest, for_message(open), Vec::new());
         }
         if works.len() > 1 {
             let items = works.iter().map(ToString::to_string).collect();

@@ -1,7 +1,9 @@
 //! What a job leaves behind: a pushed branch, a row that tells so, and in the end no workspace.
 
-use spinney_core::{Consent, JobId, Reason, ReasonCode, Remover, Sweep, Work, Workspace, WorkspaceStatus};
-use spinney_engine::{Context, Delivery, Error, Removed, Request};
+use spinney_core::{
+    Consent, EvidenceKind, JobId, Merge, Reason, ReasonCode, Remover, Sweep, Work, Workspace, WorkspaceStatus,
+};
+use spinney_engine::{Context, Delivery, Error, ForgeWord, Removed, Request};
 use spinney_git::{Identity, Pushed, Worktree};
 use spinney_testkit::Sandbox;
 
@@ -118,4 +120,34 @@ async fn without_a_remote_nothing_is_pushed() {
     let workspace = story.make(&request).await;
     let commit = story.commit(&workspace, "a");
     assert_eq!(story.engine.push(&context, &workspace, &commit, &workspace.branch).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn what_a_forge_says_joins_the_verdict() {
+    let story = Story::new().await;
+    let context = story.context().await;
+    let workspace = story.make(&Request::new(Work::issue(1))).await;
+    let first = story.commit(&workspace, "a");
+    let tip = story.commit(&workspace, "b");
+    let merged = |head: &spinney_core::CommitId| ForgeWord { merged_head: Some(head.clone()), ..ForgeWord::default() };
+    let judge = async |word: &ForgeWord| {
+        let remover = Remover::Sweep(Sweep::Merged);
+        story.engine.judge_told(&context, &workspace, remover, Some(word)).await.unwrap()
+    };
+    // What came after the merge is not merged, and a commit that nobody has here proves nothing.
+    for head in [first, "d".repeat(40).parse().unwrap()] {
+        let verdict = judge(&merged(&head)).await;
+        assert_eq!(codes(&verdict.reasons), [ReasonCode::Unpushed, ReasonCode::Unmerged]);
+    }
+    let verdict = judge(&merged(&tip)).await;
+    assert!(matches!(&verdict.merge, Merge::Merged(evidence) if evidence.kind == EvidenceKind::Forge));
+    assert_eq!(codes(&verdict.reasons), []);
+    let later = story.commit(&workspace, "c");
+    story.git(&workspace.path, &["reset", "--quiet", "--hard", "HEAD^"]);
+    assert!(judge(&merged(&later)).await.merge.is_merged());
+
+    let open = ForgeWord { open: Some("pull request 7".to_owned()), merged_head: Some(tip), ..ForgeWord::default() };
+    let verdict = judge(&open).await;
+    assert_eq!(codes(&verdict.reasons), [ReasonCode::OpenPullRequest]);
+    assert_eq!(verdict.reasons[0].detail, "pull request 7");
 }

@@ -24,6 +24,8 @@ async fn a_running_job_stops_every_remover() {
         assert_eq!((reason.blocks, reason.overridable, reason.job.as_ref()), (true, false, Some(&job.id)));
     }
     for consent in [Consent::None, Consent::Force, Consent::Codes(ReasonCode::ALL.iter().copied().collect())] {
+        let asked = story.engine.judge_for(&context, &workspace, &consent).await.unwrap_err();
+        assert_eq!(asked.kind(), ErrorKind::Held);
         let error = story.engine.remove(&context, &workspace, &consent, &|_| {}).await.unwrap_err();
         assert!(matches!(&error, Error::Refused { reasons, .. } if reasons.iter().any(|reason| reason.job.is_some())));
         assert_eq!(error.kind(), ErrorKind::Held);

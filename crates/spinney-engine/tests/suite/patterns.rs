@@ -27,6 +27,17 @@ async fn a_taken_name_gets_a_number_and_a_workspace_keeps_its_own() {
 }
 
 #[tokio::test]
+async fn what_a_workspace_has_on_record_is_taken_although_git_does_not_know_it() {
+    let story = Story::new().await;
+    let first = story.make(&patterned(1, "agent/x")).await;
+    story.git(&first.path, &["branch", "-m", "renamed"]);
+    assert_eq!(story.make(&patterned(2, "agent/x")).await.branch.as_str(), "agent/x-2");
+    assert_eq!(story.make(&patterned(3, "agent")).await.branch.as_str(), "agent-2");
+    let error = story.try_make(&patterned(4, "agent/x/y")).await.unwrap_err();
+    assert!(matches!(&error, Error::BranchConflict { existing, .. } if existing == "agent/x"), "{error:?}");
+}
+
+#[tokio::test]
 async fn no_number_helps_where_a_branch_is_the_directory() {
     let story = Story::new().await;
     story.app.git(&["branch", "agent"]);

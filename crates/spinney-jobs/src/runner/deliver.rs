@@ -126,7 +126,7 @@ impl Run<'_> {
         let Some(base) = workspace.base_branch.clone() else {
             return Err(End::Failed("a pull request is wanted, and no base branch is known".to_owned()));
         };
-        let Some(forge) = self.jobs.forge(&self.context).await? else {
+        let Some(forge) = self.jobs.engine.forge(&self.context).await? else {
             return Err(End::Failed(
                 "a pull request is wanted, and the remote is on none of the configured forges".to_owned(),
             ));

@@ -1,16 +1,32 @@
 //! The forge that a repository's remote is on, with the token that the environment has for it.
 
+use std::time::Duration;
+
 use spinney_core::config::ForgeConfig;
-use spinney_core::{Forge, ForgeKind};
-use spinney_engine::Context;
-use spinney_forge::{ForgeOptions, KindOptions, locate, token};
+use spinney_core::forge::PullRequestState;
+use spinney_core::{Forge, ForgeKind, Workspace};
+use spinney_forge::{ForgeOptions, KindOptions, Patience, locate, token};
 
-use crate::{Error, Jobs, Result};
+use crate::context::Context;
+use crate::verdict::ForgeWord;
+use crate::{Engine, Error, Result};
 
-impl Jobs<'_> {
-    /// The forge of a repository; none where its remote is on none that is configured.
+/// How long a sweep waits for a forge: what it does not say only makes the sweep keep more.
+const SWEEPS_WAIT: Duration = Duration::from_secs(10);
+
+impl Engine {
+    /// The forge of a repository, which waits outages and limits out; none where its remote is on none that is configured.
     pub async fn forge(&self, context: &Context) -> Result<Option<Box<dyn Forge>>> {
-        let Some(remote) = self.engine.remote(context).await? else { return Ok(None) };
+        self.forge_with(context, Patience::default()).await
+    }
+
+    /// The same, for a sweep.
+    pub async fn hasty_forge(&self, context: &Context) -> Result<Option<Box<dyn Forge>>> {
+        self.forge_with(context, Patience { total: SWEEPS_WAIT, ..Patience::default() }).await
+    }
+
+    async fn forge_with(&self, context: &Context, patience: Patience) -> Result<Option<Box<dyn Forge>>> {
+        let Some(remote) = self.remote(context).await? else { return Ok(None) };
         let config = &context.config().forge;
         let kind = |forge: &ForgeConfig| KindOptions {
             api_url: forge.api_url.as_ref().map(ToString::to_string).unwrap_or_default(),
@@ -20,6 +36,7 @@ impl Jobs<'_> {
             github: kind(&config.github),
             gitlab: kind(&config.gitlab),
             forgejo: kind(&config.forgejo),
+            patience,
             ..ForgeOptions::default()
         };
         let Some(located) = locate(&remote.url, &options) else { return Ok(None) };
@@ -38,10 +55,27 @@ impl Jobs<'_> {
             }
         }
         let opened = spinney_forge::open(&located, &options);
-        opened.map(Some).map_err(|error| Error::Refused {
-            message: error.to_string(),
-            hint: format!("`forge.{}.api_url` says where it is", located.kind),
-        })
+        opened.map(Some).map_err(|error| Error::Forge { kind: located.kind, reason: error.to_string() })
+    }
+
+    /// What a forge says of a workspace's branch. One that was never pushed has no pull request. Where the forge gives no
+    /// answer, a pull request that is known is taken for open.
+    pub async fn forge_word(forge: &dyn Forge, workspace: &Workspace) -> (ForgeWord, Option<String>) {
+        if !workspace.pushed && workspace.pull_request.is_none() {
+            return (ForgeWord::default(), None);
+        }
+        match forge.fetch_pull_request_of(&workspace.branch).await {
+            Ok(None) => (ForgeWord::default(), None),
+            Ok(Some(found)) => {
+                let open = (found.state == PullRequestState::Open).then(|| found.url.clone());
+                let closed = (found.state == PullRequestState::Closed).then(|| found.url.clone());
+                (ForgeWord { open, closed, merged_head: found.merged_head().cloned() }, None)
+            }
+            Err(error) => {
+                let word = ForgeWord { open: workspace.pull_request.clone(), ..ForgeWord::default() };
+                (word, Some(error.to_string()))
+            }
+        }
     }
 
     /// The environment as far as it is text.
@@ -49,7 +83,7 @@ impl Jobs<'_> {
         let text = |(name, value): &(std::ffi::OsString, std::ffi::OsString)| {
             Some((name.to_str()?.to_owned(), value.to_str()?.to_owned()))
         };
-        self.engine.environment().iter().filter_map(text).collect()
+        self.environment.iter().filter_map(text).collect()
     }
 }
 
