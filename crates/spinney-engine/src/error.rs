@@ -329,6 +329,13 @@ impl Error {
             Self::Git(Git::BranchInUse { .. }) => {
                 hint("if that is a workspace the store does not know, `spinney cleanup orphans` takes it in")
             }
+            Self::Git(Git::OperationInProgress { path, .. }) => {
+                vec![format!("`git -C {} status` shows what is left to do", path.display())]
+            }
+            Self::Git(Git::Conflicted { .. }) => hint("resolve its conflicts in the workspace, and commit that"),
+            Self::Git(Git::PushRejected { .. }) => {
+                hint("take the remote's commits in, in the workspace: `git pull --rebase`; then deliver again")
+            }
             Self::Git(Git::LockTimeout { .. }) => hint("wait for it, or end it, and run the same command again"),
             Self::Git(Git::DamagedWorktree { .. } | Git::ForeignWorktree { .. } | Git::WorktreeMissing { .. }) => {
                 hint("`git worktree repair` in the main checkout mends a broken link; `spinney doctor` shows them all")

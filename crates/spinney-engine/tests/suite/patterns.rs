@@ -2,6 +2,7 @@
 
 use spinney_core::Work;
 use spinney_engine::{Error, Request};
+use spinney_testkit::GitWrapper;
 
 use crate::setup::{Story, patterned};
 
@@ -35,6 +36,18 @@ async fn what_a_workspace_has_on_record_is_taken_although_git_does_not_know_it()
     assert_eq!(story.make(&patterned(3, "agent")).await.branch.as_str(), "agent-2");
     let error = story.try_make(&patterned(4, "agent/x/y")).await.unwrap_err();
     assert!(matches!(&error, Error::BranchConflict { existing, .. } if existing == "agent/x"), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_name_that_somebody_takes_at_the_last_moment_is_left_to_them() {
+    let take = "\"$GIT\" branch agent/x \"$(\"$GIT\" commit-tree -m theirs HEAD^{tree})\"";
+    let script = format!(
+        "case \"$*\" in *'worktree add'*) mkdir \"$HERE/once\" 2>/dev/null && {take} ;; esac\nexec \"$GIT\" \"$@\"\n"
+    );
+    let wrapper = GitWrapper::new(&script);
+    let story = Story::with_git(&wrapper).await;
+    assert_eq!(story.make(&patterned(1, "agent/x")).await.branch.as_str(), "agent/x-2");
+    assert_eq!(story.app.git(&["log", "--format=%s", "agent/x"]), "theirs");
 }
 
 #[tokio::test]

@@ -1,11 +1,12 @@
 //! A repository that a person works in, and an engine beside it.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use spinney_core::config::Layers;
 use spinney_core::{Cancel, Job, JobId, JobRequest, JobStatus, Outcome, Platform, Timestamp, Work, Workspace};
 use spinney_engine::{Context, Engine, EngineOptions, Request, Result};
-use spinney_testkit::{Sandbox, TestRepository};
+use spinney_testkit::{GitWrapper, Sandbox, TestRepository};
 
 pub struct Story {
     pub engine: Engine,
@@ -23,10 +24,23 @@ impl Story {
         Self { engine, app }
     }
 
+    /// With a program of ours before the real git.
+    pub async fn with_git(wrapper: &GitWrapper) -> Self {
+        let app = Sandbox::new().repository("app").with_remote();
+        let mut environment = app.sandbox().environment();
+        let path = environment.iter_mut().find(|(key, _)| key == "PATH").unwrap();
+        let places = std::iter::once(wrapper.directory().to_owned()).chain(std::env::split_paths(&path.1));
+        path.1 = std::env::join_paths(places.collect::<Vec<_>>()).unwrap();
+        Self { engine: Self::engine_in(&app, environment).await, app }
+    }
+
     /// Another engine on the same home, as another process has.
     pub async fn engine(app: &TestRepository) -> Engine {
-        let sandbox = app.sandbox();
-        let (home, environment) = (sandbox.spinney_home(), sandbox.environment());
+        Self::engine_in(app, app.sandbox().environment()).await
+    }
+
+    async fn engine_in(app: &TestRepository, environment: Vec<(OsString, OsString)>) -> Engine {
+        let home = app.sandbox().spinney_home();
         let options = EngineOptions { home, account: "local".to_owned(), layers: Layers::new(), environment };
         Engine::open(options).await.unwrap()
     }
