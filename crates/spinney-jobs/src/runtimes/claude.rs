@@ -205,7 +205,7 @@ impl Stream {
         }
         // Messages that the program makes up itself, such as those of API failures, took nothing.
         let usage = tokens(&message["usage"]);
-        if usage == Usage::default() || text(message, "model") == "<synthetic>" {
+        if usage == Usage::default() {
             return;
         }
         if self.message.0 != text(message, "id") {

@@ -282,6 +282,8 @@ async fn floods_and_garbage_do_not_end_the_turn() {
         for _ in 0..2000 {
             agent.update(json!({"sessionUpdate": "tool_call", "toolCallId": "t", "title": "x"})).await;
         }
+        // A message, but too long to be held.
+        agent.chunk(&"y".repeat(17 * 1024 * 1024)).await;
         agent.chunk("still here").await;
         agent.end(&prompt, "end_turn").await;
     })

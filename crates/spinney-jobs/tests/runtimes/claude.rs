@@ -146,6 +146,10 @@ fn hooks_that_speak_first_and_noise_between_are_no_trouble() {
     assert!(matches!(&events[0], JobEvent::Output { text, .. } if text == "plain words"));
     assert!(matches!(events[1], JobEvent::SessionStarted { .. }));
     assert_eq!(end.error, None);
+    // A run that answers twice begins twice.
+    let (events, end) = read_plainly("claude", &format!("{PLAIN}{PLAIN}"));
+    assert_eq!(events.iter().filter(|event| matches!(event, JobEvent::SessionStarted { .. })).count(), 1);
+    assert_eq!(end.usage.input_tokens, 480);
 }
 
 #[test]

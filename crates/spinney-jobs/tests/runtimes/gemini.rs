@@ -47,6 +47,16 @@ fn pieces_of_a_text_are_joined() {
 }
 
 #[test]
+fn thoughts_are_output_too() {
+    let output = |stats: &str| {
+        let result = format!(r#"{{"type":"result","status":"success","stats":{{{stats}}}}}"#);
+        read_plainly("gemini", &result).1.usage.output_tokens
+    };
+    assert_eq!(output(r#""total_tokens":400,"input_tokens":240,"output_tokens":68"#), 160);
+    assert_eq!(output(r#""input_tokens":240,"output_tokens":68"#), 68);
+}
+
+#[test]
 fn the_context_is_read_from_its_own_record() {
     let home = tempfile::tempdir().unwrap();
     let chats = home.path().join(".gemini/tmp/project/chats");

@@ -69,19 +69,19 @@ impl Policy {
     }
 
     fn is_inside(&self, path: &Path) -> bool {
-        let mut depth: usize = 0;
         let path = self.directory.join(path);
         let Ok(below) = path.strip_prefix(&self.directory) else { return false };
+        let mut names = Vec::new();
         for component in below.components() {
             match component {
-                Component::Normal(_) => depth += 1,
-                Component::ParentDir if depth > 0 => depth -= 1,
+                Component::Normal(name) => names.push(name),
                 Component::CurDir => {}
+                Component::ParentDir if names.pop().is_some() => {}
                 _ => return false,
             }
         }
         // The workspace's link to its repository is not the agent's to edit.
-        depth > 0 && !below.starts_with(".git")
+        names.first().is_some_and(|name| *name != ".git")
     }
 }
 
@@ -102,6 +102,8 @@ mod tests {
         assert!(!policy.allows(&call(ToolKind::Edit, &["a/../../x"])));
         assert!(!policy.allows(&call(ToolKind::Edit, &["/w/ss/x"])));
         assert!(!policy.allows(&call(ToolKind::Edit, &[".git"])));
+        assert!(!policy.allows(&call(ToolKind::Edit, &["a/../.git/config"])));
+        assert!(!policy.allows(&call(ToolKind::Edit, &["/w/s"])));
         assert!(!policy.allows(&call(ToolKind::Edit, &[])));
         assert!(policy.allows(&call(ToolKind::Search, &[])));
         assert!(!policy.allows(&call(ToolKind::Read, &["/etc/passwd"])));
