@@ -290,6 +290,8 @@ async fn floods_and_garbage_do_not_end_the_turn() {
     .await;
     assert_eq!(end.error, None);
     assert_eq!(end.summary.as_deref(), Some("still here"));
+    let texts = events.iter().filter(|event| matches!(event, JobEvent::Text { .. })).count();
+    assert_eq!(texts, 1);
     let cut = |event: &JobEvent| match event {
         JobEvent::Output { text, cut_bytes, .. } if *cut_bytes > 0 => Some((text.len(), *cut_bytes)),
         _ => None,
