@@ -15,6 +15,9 @@ use tokio::process::{Child, Command};
 /// No program takes nearly as long; a minute's retries are in it.
 const PATIENCE: Duration = Duration::from_secs(240);
 
+/// How long a program may take to end that nobody talks to any more.
+const GRACE: Duration = Duration::from_secs(10);
+
 /// One program in a linked worktree of a repository of its own.
 struct Stage {
     runtime: &'static str,
@@ -72,7 +75,10 @@ impl Stage {
                 Protocol::Lines(reader) => read(&mut child, reader, &invocation.stdin, &mut events).await,
                 Protocol::Dialogue(dialogue) => {
                     let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-                    dialogue.hold(Box::new(stdin), Box::new(stdout), &mut events).await
+                    let end = dialogue.hold(Box::new(stdin), Box::new(stdout), &mut events).await;
+                    // Its standard input is closed; it may have something to write down yet.
+                    let _ = tokio::time::timeout(GRACE, child.wait()).await;
+                    end
                 }
             }
         };
@@ -237,31 +243,39 @@ async fn opencode_edits_commits_goes_on_and_fails() {
     Stage::new(&agent, "opencode", settings).plays_all("ses_none").await;
 }
 
-/// Edits and goes on with it, with an agent that speaks the protocol.
-async fn speaks_the_protocol(agent: &AgentCli, option: &str) {
+/// An agent that speaks the protocol, told to with this option.
+fn speaker(agent: &AgentCli, option: &str) -> Stage {
     let command = vec![agent.program().to_str().unwrap().to_owned(), option.to_owned()];
-    let stage = Stage::new(agent, "acp", Settings { command, ..Settings::default() });
-    let (events, first) = stage.turn("STUB:WRITE a.txt one", Conversation::New(None), Usage::default()).await;
-    assert_eq!(first.error, None);
+    Stage::new(agent, "acp", Settings { command, ..Settings::default() })
+}
+
+/// Edits, and does not know what it never heard of.
+async fn speaks_the_protocol(stage: &Stage) -> (String, TurnEnd) {
+    let (events, end) = stage.turn("STUB:WRITE a.txt one", Conversation::New(None), Usage::default()).await;
+    assert_eq!(end.error, None);
     assert_eq!(stage.read("a.txt"), "one\n");
     assert!(events.iter().any(|event| matches!(event, JobEvent::ToolUse { tool, .. } if tool == "edit")), "{events:?}");
-    let name = conversation(&events);
+    assert!(stage.model.requests().iter().any(|request| request.mentions("You live in a ")));
+    let (_, gone) = stage.turn("hello", Conversation::Resumed("ses_none"), Usage::default()).await;
+    assert_eq!(gone.error, Some(Failure::ConversationGone));
+    (conversation(&events), end)
+}
+
+/// It says that it can load conversations, but does not find those that it began in this way.
+#[tokio::test]
+async fn gemini_speaks_the_agent_client_protocol() {
+    let Some(agent) = AgentCli::gemini() else { return };
+    speaks_the_protocol(&speaker(&agent, "--acp")).await;
+}
+
+#[tokio::test]
+async fn opencode_speaks_the_agent_client_protocol_and_goes_on() {
+    let Some(agent) = AgentCli::opencode() else { return };
+    let stage = speaker(&agent, "acp");
+    let (name, first) = speaks_the_protocol(&stage).await;
     let (events, second) = stage.turn("STUB:WRITE b.txt two", Conversation::Resumed(&name), first.usage).await;
     assert_eq!((second.error, conversation(&events)), (None, name));
     assert_eq!(stage.read("b.txt"), "two\n");
     assert!(seen(&second.summary) > seen(&first.summary), "the history came along");
-    let (_, gone) = stage.turn("hello", Conversation::Resumed("ses_none"), Usage::default()).await;
-    assert_eq!(gone.error, Some(Failure::ConversationGone));
-}
-
-#[tokio::test]
-async fn gemini_speaks_the_agent_client_protocol() {
-    let Some(agent) = AgentCli::gemini() else { return };
-    speaks_the_protocol(&agent, "--acp").await;
-}
-
-#[tokio::test]
-async fn opencode_speaks_the_agent_client_protocol() {
-    let Some(agent) = AgentCli::opencode() else { return };
-    speaks_the_protocol(&agent, "acp").await;
+    assert!(fullest(&events).0 > 0);
 }

@@ -162,7 +162,7 @@ async fn edits_in_the_workspace_are_allowed_and_commands_are_not() {
     assert_eq!(end.error, None);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_conversation_is_loaded_without_telling_its_history() {
     let settings = settings();
     let spent = Usage { cost_micros: Some(400_000), ..Usage::default() };
@@ -178,6 +178,8 @@ async fn a_conversation_is_loaded_without_telling_its_history() {
         assert_eq!((&load["method"], &load["params"]["sessionId"]), (&json!("session/load"), &json!("s1")));
         agent.chunk("said long ago").await;
         agent.say(&json!({"jsonrpc": "2.0", "id": load["id"], "result": null})).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        agent.chunk("said long ago, told late").await;
         let prompt = agent.hear().await;
         assert_eq!(prompt["params"]["prompt"][0]["text"], "go on");
         let cost = json!({"amount": 0.5, "currency": "USD"});
@@ -187,7 +189,7 @@ async fn a_conversation_is_loaded_without_telling_its_history() {
     })
     .await;
     assert!(matches!(events[0], JobEvent::SessionStarted { resumed: true, .. }));
-    assert!(!events.contains(&JobEvent::Text { text: "said long ago".into() }), "{events:?}");
+    assert!(!format!("{events:?}").contains("long ago"), "{events:?}");
     assert_eq!(end.summary.as_deref(), Some("said now"));
     assert_eq!(end.usage.cost_micros, Some(100_000));
 }

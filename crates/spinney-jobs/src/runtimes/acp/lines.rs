@@ -5,8 +5,9 @@
 //! of other messages, have a limit.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use agent_client_protocol::v1::schema::SessionNotification;
 use agent_client_protocol::{Client, ConnectTo, Lines};
@@ -27,17 +28,44 @@ const OUTPUT_BYTES: usize = 4096;
 /// How many messages an agent may send in a turn beside what it says.
 const MESSAGES: usize = 100_000;
 
+/// How long an agent is quiet that has told all of a conversation's history.
+const QUIET: Duration = Duration::from_millis(200);
+
+/// How often it is waited for.
+const QUIET_WAITS: usize = 50;
+
 /// Whether what the agent says belongs to this turn.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Listening(Arc<AtomicBool>);
+pub(super) struct Listening(Arc<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    has_begun: AtomicBool,
+    /// How often it said something.
+    said: AtomicUsize,
+}
 
 impl Listening {
     pub(super) fn begin(&self) {
-        self.0.store(true, Ordering::Release);
+        self.0.has_begun.store(true, Ordering::Release);
     }
 
-    fn has_begun(&self) -> bool {
-        self.0.load(Ordering::Acquire)
+    /// Waits until the agent says nothing more. It should tell the history before it says that a conversation is loaded,
+    /// but some go on after.
+    pub(super) async fn quiet(&self) {
+        for _ in 0..QUIET_WAITS {
+            let said = self.0.said.load(Ordering::Acquire);
+            tokio::time::sleep(QUIET).await;
+            if self.0.said.load(Ordering::Acquire) == said {
+                return;
+            }
+        }
+    }
+
+    /// Notes that the agent says something, and whether it belongs to this turn.
+    fn hear(&self) -> bool {
+        self.0.said.fetch_add(1, Ordering::AcqRel);
+        self.0.has_begun.load(Ordering::Acquire)
     }
 }
 
@@ -109,7 +137,7 @@ impl Incoming {
         if let Ok(mut calls) = self.calls.lock() {
             calls.note(&said.update);
         }
-        if self.listening.has_begun() {
+        if self.listening.hear() {
             // Fails when nobody listens any more.
             let _ = self.tell.send(Heard::Update(Box::new(said.update))).await;
         }

@@ -202,6 +202,7 @@ impl Talk {
                                 && !agent_client_protocol::is_incoming_transport_closed(&error);
                             return Err(error);
                         }
+                        listening.quiet().await;
                         session
                     }
                 };
