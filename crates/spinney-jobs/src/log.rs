@@ -134,6 +134,33 @@ impl LogReader {
         Self { path, file: None, partial: Vec::new() }
     }
 
+    /// Passes over what is there by now.
+    pub fn skip(&mut self) -> Result<()> {
+        let failed = |source| Error::files(&self.path, "read", source);
+        match File::open(&self.path) {
+            Ok(mut file) => {
+                file.seek(SeekFrom::End(0)).map_err(failed)?;
+                self.partial.clear();
+                self.file = Some(BufReader::with_capacity(64 << 10, file));
+                Ok(())
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    /// Passes over all but the last so many bytes of what is there by now.
+    pub fn skip_to_last(&mut self, bytes: u64) -> Result<()> {
+        self.skip()?;
+        if let Some(file) = &mut self.file {
+            let end = file.stream_position().unwrap_or(0);
+            // The line that is cut in two is none, and passed over.
+            let moved = file.seek(SeekFrom::Start(end.saturating_sub(bytes)));
+            moved.map_err(|source| Error::files(&self.path, "read", source))?;
+        }
+        Ok(())
+    }
+
     /// Reads the next whole line, as it is; none when there is none yet.
     pub fn next_line(&mut self) -> Result<Option<Vec<u8>>> {
         if self.file.is_none() {
@@ -195,6 +222,25 @@ mod tests {
         log.emit(text("two"));
         log.flush();
         assert_eq!(reader.next_entry().unwrap().unwrap().event, text("two"));
+    }
+
+    #[test]
+    fn a_reader_can_begin_at_the_end_or_shortly_before() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log");
+        let mut reader = LogReader::new(path.clone());
+        reader.skip().unwrap();
+        let mut log = Log::open(&path).unwrap();
+        log.emit(text("one"));
+        log.flush();
+        reader.skip().unwrap();
+        log.emit(text("two"));
+        log.flush();
+        assert_eq!(reader.next_entry().unwrap().unwrap().event, text("two"));
+        reader.skip_to_last(70).unwrap();
+        assert_eq!(reader.next_entry().unwrap().unwrap().event, text("two"), "the first is cut in two");
+        reader.skip_to_last(1000).unwrap();
+        assert_eq!(reader.next_entry().unwrap().unwrap().event, text("one"));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use spinney_core::config::{ConfigError, Layers};
 use spinney_core::{RepositoryId, Workspace};
@@ -12,6 +13,7 @@ use crate::cli::{Color, Command, Global};
 use crate::commands;
 use crate::environment::Environment;
 use crate::error::{CliError, Result};
+use crate::jobs;
 use crate::ui::progress::Progress;
 use crate::ui::{Ui, words};
 
@@ -20,6 +22,8 @@ pub struct App {
     pub global: Global,
     pub environment: Environment,
     pub ui: Ui,
+    /// Whether the command that runs knows by itself what an interrupt means.
+    takes_interrupts: AtomicBool,
 }
 
 impl App {
@@ -35,21 +39,29 @@ impl App {
         }
         let live = std::io::stderr().is_terminal() && !global.quiet && !global.json && !environment.is_ci();
         let ui = Ui { quiet: global.quiet, json: global.json, progress: Progress::new(live) };
-        Self { global, environment, ui }
+        Self { global, environment, ui, takes_interrupts: AtomicBool::new(false) }
     }
 
-    /// Runs a command; an interrupt drops what it was doing and undoes what it left open.
+    /// Runs a command; an interrupt drops what it was doing and undoes what it left open, unless the command takes
+    /// interrupts itself.
     pub async fn run(&self, command: Command) -> Result<u8> {
-        tokio::select! {
-            outcome = commands::run(self, command) => outcome,
-            Ok(()) = tokio::signal::ctrl_c() => {
-                self.ui.progress.clear();
-                if let Ok(engine) = self.open_engine().await {
-                    let _ = engine.recover(&|_| {}).await;
-                }
-                Err(CliError::interrupted())
+        let mut running = std::pin::pin!(commands::run(self, command));
+        loop {
+            tokio::select! {
+                outcome = &mut running => return outcome,
+                Ok(()) = tokio::signal::ctrl_c() => if !self.takes_interrupts.load(Ordering::Relaxed) { break },
             }
         }
+        self.ui.progress.clear();
+        if let Ok(engine) = self.open_engine().await {
+            let _ = engine.recover(&|_| {}).await;
+        }
+        Err(CliError::interrupted())
+    }
+
+    /// Leaves interrupts to the command that runs, from here on.
+    pub fn take_interrupts(&self) {
+        self.takes_interrupts.store(true, Ordering::Relaxed);
     }
 
     /// The configuration of this run without any repository's part.
@@ -88,10 +100,11 @@ impl App {
         Ok(Engine::open(options).await?)
     }
 
-    /// Opens the engine, and finishes or undoes what others left half done.
+    /// Opens the engine, finishes or undoes what others left half done, and settles jobs whose processes died.
     pub async fn engine(&self) -> Result<Engine> {
         let engine = self.open_engine().await?;
         engine.recover(&self.observer()).await?;
+        jobs::settle_dead(self, &engine).await;
         Ok(engine)
     }
 

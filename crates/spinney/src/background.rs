@@ -1,5 +1,6 @@
 //! Work that need not keep a person waiting: a process of its own, which leaves when it is done.
 
+use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Stdio;
@@ -64,19 +65,24 @@ fn age(file: &Path) -> Option<Duration> {
     SystemTime::now().duration_since(std::fs::metadata(file).ok()?.modified().ok()?).ok()
 }
 
+/// What this very program needs to be told to be started again on the same home: goes before a command.
+pub fn own_arguments(app: &App, engine: &Engine) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = vec!["--quiet".into(), "--home".into(), engine.home().root().into()];
+    // A relative path is meant from here, not from where that process runs.
+    let named = app.environment.config().filter(|(_, is_named)| *is_named).map(|(path, _)| path);
+    if let Some(config) = app.global.config.clone().or(named) {
+        arguments.extend(["--config".into(), std::path::absolute(&config).unwrap_or(config).into()]);
+    }
+    arguments
+}
+
 /// Starts this very program with other arguments, in a process of its own. A command that has done its work does not
 /// fail when this does.
 fn start(app: &App, engine: &Engine, arguments: &[&str]) {
     let Ok(program) = std::env::current_exe() else { return };
     #[expect(clippy::disallowed_methods, reason = "this very program, which does its work and leaves")]
     let mut command = std::process::Command::new(program);
-    command.args(["--quiet", "--home"]).arg(engine.home().root());
-    // A relative path is meant from here, not from where that process runs.
-    let named = app.environment.config().filter(|(_, is_named)| *is_named).map(|(path, _)| path);
-    if let Some(config) = app.global.config.clone().or(named) {
-        command.arg("--config").arg(std::path::absolute(&config).unwrap_or(config));
-    }
-    command.args(arguments).current_dir(engine.home().root());
+    command.args(own_arguments(app, engine)).args(arguments).current_dir(engine.home().root());
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
     let _ = command.spawn();
 }

@@ -75,6 +75,11 @@ pub enum Command {
     Adopt(commands::adopt::AdoptArgs),
     Pool(commands::pool::PoolArgs),
     Exec(commands::exec::ExecArgs),
+    Run(Box<commands::run::RunArgs>),
+    Jobs(commands::jobs::JobsArgs),
+    Logs(commands::logs::LogsArgs),
+    Cancel(commands::cancel::CancelArgs),
+    Retry(commands::retry::RetryArgs),
     Conflicts(commands::conflicts::ConflictsArgs),
     Repo(commands::repo::RepoArgs),
     Init(commands::init::InitArgs),
@@ -86,4 +91,5 @@ pub enum Command {
     ShellInit(commands::shell_init::ShellInitArgs),
     Demo(commands::demo::DemoArgs),
     Measure(commands::measure::MeasureArgs),
+    JobRun(commands::job_run::JobRunArgs),
 }

@@ -1,4 +1,4 @@
-//! Completion in bash, zsh and fish, workspace names included.
+//! Completion in bash, zsh and fish, names of workspaces and jobs included.
 //!
 //! The shell's script asks this same program for candidates, by `SPINNEY_COMPLETE`; so the names are those of now.
 
@@ -6,8 +6,9 @@ use clap::{CommandFactory, Parser};
 use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use clap_complete::env::Shells;
-use spinney_core::Workspace;
-use spinney_engine::Among;
+use spinney_core::{Job, JobStatus, RepositoryId, Workspace};
+use spinney_engine::{Among, Engine};
+use spinney_store::JobFilter;
 
 use crate::app::App;
 use crate::cli::{Cli, Global};
@@ -17,6 +18,8 @@ use crate::error::{CliError, Result};
 
 const VARIABLE: &str = "SPINNEY_COMPLETE";
 const PROGRAM: &str = "spinney";
+/// More than anybody looks through.
+const MAX_JOBS: u32 = 50;
 
 /// Answers a shell that asks for candidates, and ends the process; returns at once otherwise.
 pub fn answer_shell(environment: &Environment) {
@@ -47,23 +50,55 @@ pub fn trashed_names() -> ArgValueCandidates {
     ArgValueCandidates::new(|| candidates(Among::Trashed))
 }
 
+/// Completes the ids of jobs, newest first.
+pub fn job_ids() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let candidate = |job: Job| {
+            let help = format!("{} on {}, {}", job.agent, job.work.workspace_name(), job.status);
+            CompletionCandidate::new(job.id.as_str()).help(Some(help.into()))
+        };
+        load(load_jobs).unwrap_or_default().into_iter().map(candidate).collect()
+    })
+}
+
+/// Completes the names of configured agents.
+pub fn agent_names() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let app = App::new(default_options(), Environment::load());
+        let config = app.layers().and_then(|layers| Ok(layers.resolve()?.config));
+        let agents = config.map(|config| config.agents).unwrap_or_default();
+        agents.keys().map(|name| CompletionCandidate::new(name.as_str())).collect()
+    })
+}
+
 /// A shell that asks gets names or nothing, never an error.
 fn candidates(among: Among) -> Vec<CompletionCandidate> {
-    let workspaces = load(among).unwrap_or_default();
+    let workspaces = load(async |engine, repository| engine.workspaces(repository, among).await.ok());
     let candidate = |workspace: Workspace| {
         let help = workspace.title.unwrap_or_else(|| workspace.branch.to_string());
         CompletionCandidate::new(workspace.name.as_str()).help(Some(help.into()))
     };
-    workspaces.into_iter().map(candidate).collect()
+    workspaces.unwrap_or_default().into_iter().map(candidate).collect()
 }
 
-fn load(among: Among) -> Option<Vec<Workspace>> {
+async fn load_jobs(engine: &Engine, repository: Option<&RepositoryId>) -> Option<Vec<Job>> {
+    let filter = JobFilter {
+        account: engine.account().to_owned(),
+        node: None,
+        repository: repository.cloned(),
+        statuses: JobStatus::ALL.to_vec(),
+    };
+    engine.store().read().await.ok()?.jobs(&filter, MAX_JOBS).await.ok()
+}
+
+/// Loads from the store alone: what others left half done is for a command that a person sees.
+fn load<T>(load: impl AsyncFnOnce(&Engine, Option<&RepositoryId>) -> Option<T>) -> Option<T> {
     let app = App::new(default_options(), Environment::load());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
     runtime.block_on(async {
-        let engine = app.engine().await.ok()?;
+        let engine = app.open_engine().await.ok()?;
         let context = app.context_if_any(&engine).await.ok()?;
-        engine.workspaces(context.as_ref().map(|context| &context.repository.id), among).await.ok()
+        load(&engine, context.as_ref().map(|context| &context.repository.id)).await
     })
 }
 

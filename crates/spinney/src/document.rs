@@ -1,7 +1,9 @@
-//! The JSON documents: the same words and shapes wherever a workspace is told of.
+//! The JSON documents: the same words and shapes wherever a workspace or a job is told of.
+
+use std::path::Path;
 
 use serde_json::{Value, json};
-use spinney_core::{Repository, Verdict, Workspace, WorkspaceStatus};
+use spinney_core::{Job, Push, Repository, Session, Timestamp, Verdict, Workspace, WorkspaceStatus};
 use spinney_engine::{Conflict, Conflicts, Details, Engine, Opponent, Sizes, has_tree};
 
 /// One workspace.
@@ -34,6 +36,66 @@ pub fn workspace(engine: &Engine, workspace: &Workspace) -> Value {
         "removed_at": workspace.removed_at,
         "size_bytes": size.map(|size| size.bytes),
         "size_at": size.map(|size| size.at),
+    })
+}
+
+/// One job. What an agent said is in it as it is: JSON has no terminal to steer.
+pub fn job(job: &Job, sessions: &[Session], workspace: Option<&Workspace>, log: &Path) -> Value {
+    let outcome = &job.outcome;
+    let ended = job.ended_at.unwrap_or_else(Timestamp::now);
+    let duration_ms = job.started_at.map(|started| ended.as_millisecond().saturating_sub(started.as_millisecond()));
+    json!({
+        "id": job.id,
+        "repository": job.repository,
+        "agent": job.agent,
+        "kind": job.work.kind,
+        "key": job.work.key,
+        "title": job.title,
+        "prompt": job.prompt,
+        "trigger": job.trigger,
+        "status": job.status,
+        "waits_for": job.waits_for,
+        "cancel": job.cancel,
+        "attempt": job.attempt,
+        "workspace": workspace.map(|workspace| &workspace.name),
+        "workspace_id": job.workspace_id,
+        "path": workspace.map(|workspace| &workspace.path),
+        "branch": outcome.branch,
+        "base_commit": outcome.base_commit,
+        "commit": outcome.commit,
+        "commits": outcome.commits,
+        "files": outcome.files,
+        "insertions": outcome.insertions,
+        "deletions": outcome.deletions,
+        "pushed": outcome.push == Some(Push::Pushed),
+        "push": outcome.push,
+        "pull_request": outcome.pull_request,
+        "sessions": sessions.iter().map(session).collect::<Vec<_>>(),
+        "escaped": outcome.escaped,
+        "denied": outcome.denied,
+        "summary": outcome.summary,
+        "error": outcome.error,
+        "duration_ms": duration_ms,
+        "usage": outcome.usage,
+        "log": log,
+        "created_at": job.created_at,
+        "started_at": job.started_at,
+        "ended_at": job.ended_at,
+    })
+}
+
+fn session(session: &Session) -> Value {
+    json!({
+        "id": session.id,
+        "runtime": session.runtime,
+        "conversation": session.conversation,
+        "resumed": session.resumed,
+        "status": session.status,
+        "usage": session.usage,
+        "context_tokens": session.context_tokens,
+        "context_window": session.context_window,
+        "started_at": session.started_at,
+        "ended_at": session.ended_at,
     })
 }
 

@@ -133,6 +133,21 @@ impl From<spinney_engine::Error> for CliError {
     }
 }
 
+impl From<spinney_jobs::Error> for CliError {
+    fn from(error: spinney_jobs::Error) -> Self {
+        match error {
+            spinney_jobs::Error::Engine(error) => error.into(),
+            error => Self { hints: error.hints(), ..Self::new(error.kind(), with_causes(&error)) },
+        }
+    }
+}
+
+impl From<spinney_store::Error> for CliError {
+    fn from(error: spinney_store::Error) -> Self {
+        spinney_engine::Error::from(error).into()
+    }
+}
+
 impl From<spinney_core::config::ConfigError> for CliError {
     fn from(error: spinney_core::config::ConfigError) -> Self {
         spinney_engine::Error::from(error).into()

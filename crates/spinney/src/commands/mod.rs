@@ -1,6 +1,7 @@
 //! One file a command.
 
 pub mod adopt;
+pub mod cancel;
 pub mod cd;
 pub mod cleanup;
 pub mod completions;
@@ -9,8 +10,12 @@ pub mod conflicts;
 pub mod demo;
 pub mod doctor;
 pub mod exec;
+pub mod fan_out;
 pub mod hook;
 pub mod init;
+pub mod job_run;
+pub mod jobs;
+pub mod logs;
 pub mod ls;
 pub mod measure;
 pub mod new;
@@ -19,7 +24,9 @@ pub mod pin;
 pub mod pool;
 pub mod repo;
 pub mod restore;
+pub mod retry;
 pub mod rm;
+pub mod run;
 pub mod shell_init;
 pub mod show;
 pub mod status;
@@ -50,6 +57,11 @@ pub async fn run(app: &App, command: Command) -> Result<u8> {
         Command::Adopt(args) => adopt::run(app, args).await,
         Command::Pool(args) => pool::run(app, args).await,
         Command::Exec(args) => exec::run(app, args).await,
+        Command::Run(args) => run::run(app, *args).await,
+        Command::Jobs(args) => jobs::run(app, args).await,
+        Command::Logs(args) => logs::run(app, args).await,
+        Command::Cancel(args) => cancel::run(app, args).await,
+        Command::Retry(args) => retry::run(app, args).await,
         Command::Conflicts(args) => conflicts::run(app, args).await,
         Command::Repo(args) => repo::run(app, args).await,
         Command::Init(args) => init::run(app, args).await,
@@ -61,5 +73,6 @@ pub async fn run(app: &App, command: Command) -> Result<u8> {
         Command::ShellInit(args) => shell_init::run(app, &args),
         Command::Demo(args) => demo::run(app, args).await,
         Command::Measure(args) => measure::run(app, args).await,
+        Command::JobRun(args) => job_run::run(app, args).await,
     }
 }

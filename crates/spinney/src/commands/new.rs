@@ -54,13 +54,13 @@ pub struct WorkArgs {
     pr: Option<u64>,
     /// A pull request's own branch in this repository
     #[arg(long, value_name = "BRANCH", requires = "pr")]
-    head: Option<BranchName>,
+    pub head: Option<BranchName>,
     /// A pull request's commit, in full
     #[arg(long, value_name = "SHA")]
-    sha: Option<CommitId>,
+    pub sha: Option<CommitId>,
     /// The pull request comes from a fork
     #[arg(long, requires = "pr")]
-    fork: bool,
+    pub fork: bool,
     /// A review of a pull request
     #[arg(long, value_name = "N", value_parser = parse_number, conflicts_with_all = ["thread", "task", "branch"])]
     review: Option<u64>,
@@ -69,14 +69,15 @@ pub struct WorkArgs {
     thread: Option<String>,
     /// A task in words
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["branch"])]
-    task: Option<String>,
+    pub task: Option<String>,
     /// A task on exactly this branch
     #[arg(long, value_name = "NAME")]
-    branch: Option<BranchName>,
+    pub branch: Option<BranchName>,
 }
 
 impl WorkArgs {
-    fn work(&self) -> Result<Work> {
+    /// The work that is named; none when no flag names any.
+    pub fn work_if_any(&self) -> Result<Option<Work>> {
         let invalid = |error: InvalidWork| {
             CliError::usage(error.to_string()).hinted("`spinney new --help` shows each kind of work with an example")
         };
@@ -85,18 +86,21 @@ impl WorkArgs {
                 CliError::usage("`--sha` goes with `--pr` or `--review`").hinted("`spinney new --review 99 --sha SHA`")
             );
         }
-        match self {
-            Self { issue: Some(number), .. } => Ok(Work::issue(*number)),
-            Self { pr: Some(number), .. } => Ok(Work::pr(*number)),
-            Self { review: Some(number), .. } => Ok(Work::review(*number)),
-            Self { thread: Some(id), .. } => Work::thread(id).map_err(invalid),
-            Self { task: Some(text), .. } => Work::task(text).map_err(invalid),
-            Self { branch: Some(branch), .. } => Ok(Work::branch(branch)),
-            _ => {
-                Err(CliError::usage("no work is named")
-                    .hinted("`spinney new --issue N`, or `--help` for the other kinds"))
-            }
-        }
+        Ok(Some(match self {
+            Self { issue: Some(number), .. } => Work::issue(*number),
+            Self { pr: Some(number), .. } => Work::pr(*number),
+            Self { review: Some(number), .. } => Work::review(*number),
+            Self { thread: Some(id), .. } => Work::thread(id).map_err(invalid)?,
+            Self { task: Some(text), .. } => Work::task(text).map_err(invalid)?,
+            Self { branch: Some(branch), .. } => Work::branch(branch),
+            _ => return Ok(None),
+        }))
+    }
+
+    fn work(&self) -> Result<Work> {
+        self.work_if_any()?.ok_or_else(|| {
+            CliError::usage("no work is named").hinted("`spinney new --issue N`, or `--help` for the other kinds")
+        })
     }
 }
 

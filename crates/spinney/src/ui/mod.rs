@@ -1,6 +1,7 @@
 //! What people see: styles, tables, progress, words.
 
 pub mod progress;
+pub mod story;
 pub mod style;
 pub mod table;
 pub mod words;

@@ -27,6 +27,11 @@ impl Progress {
         Self { enabled, shared: Arc::default() }
     }
 
+    /// Whether a terminal is there to show anything on.
+    pub fn is_live(&self) -> bool {
+        self.enabled
+    }
+
     /// Says what is going on now; the first time, a thread is set to show it if it lasts.
     pub fn set(&self, message: String) {
         if !self.enabled {

@@ -48,6 +48,35 @@ pub fn took(duration: Duration) -> String {
     }
 }
 
+/// `1m12s`, `2h05m`: how long something lasts, for a line that is rewritten.
+pub fn lasted(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match seconds / 3600 {
+        0 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        hours => format!("{hours}h{:02}m", seconds % 3600 / 60),
+    }
+}
+
+/// How long it was from one time to another; zero when clocks differ.
+pub fn between(from: Timestamp, to: Timestamp) -> Duration {
+    Duration::from_millis(u64::try_from(to.as_millisecond() - from.as_millisecond()).unwrap_or(0))
+}
+
+/// `$0.21`, from millionths of a dollar.
+pub fn cost(micros: u64) -> String {
+    let cents = micros.div_ceil(10_000);
+    format!("${}.{:02}", cents / 100, cents % 100)
+}
+
+/// `34k`: a number of which only the size matters.
+pub fn rough(number: u64) -> String {
+    match number {
+        0..1000 => number.to_string(),
+        1000..1_000_000 => format!("{}k", number / 1000),
+        _ => format!("{}.{}M", number / 1_000_000, number % 1_000_000 / 100_000),
+    }
+}
+
 /// `29 Nov`, in the person's time zone.
 pub fn date(at: Timestamp) -> String {
     match jiff::Timestamp::from_millisecond(at.as_millisecond()) {
@@ -62,7 +91,17 @@ pub fn plain(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let visible = anstream::adapter::strip_str(text).to_string();
-    Cow::Owned(visible.chars().filter(|c| !c.is_control() || *c == '\t').collect())
+    Cow::Owned(visible.chars().filter(|c| (!c.is_control() || *c == '\t') && !turns_text(*c)).collect())
+}
+
+/// The first line that says something, without what would steer a terminal.
+pub fn first_line(text: &str) -> Cow<'_, str> {
+    plain(text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default())
+}
+
+/// Whether a character makes what follows it run the other way, so that a line reads as something else.
+fn turns_text(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
@@ -72,6 +111,8 @@ mod tests {
     #[test]
     fn what_steers_a_terminal_goes_and_the_text_stays() {
         assert_eq!(plain("\u{1b}[31mred\u{1b}[0m\tgrün\u{7}\r\u{1b}]0;title\u{7}!"), "red\tgrün!");
+        assert_eq!(plain("a\u{202e}b"), "ab");
+        assert_eq!(first_line(" \n\n  two\u{1b}[2J \nthree"), "two");
     }
 
     #[test]
@@ -81,6 +122,10 @@ mod tests {
         assert_eq!(span_ago(Duration::from_secs(3700)), "1 hour ago");
         assert_eq!(span_ago(Duration::from_secs(200_000)), "2 days ago");
         assert_eq!([days("14d"), days("1d"), days("36h")], ["14 days", "1 day", "36h"]);
+        assert_eq!(lasted(Duration::from_secs(41)), "0m41s");
+        assert_eq!(lasted(Duration::from_secs(7500)), "2h05m");
+        assert_eq!([cost(1), cost(214_000), cost(12_340_000)], ["$0.01", "$0.22", "$12.34"]);
+        assert_eq!([rough(999), rough(34_500), rough(1_250_000)], ["999", "34k", "1.2M"]);
         assert_eq!(took(Duration::from_millis(18)), "18 ms");
         assert_eq!(took(Duration::from_millis(1850)), "1.8 s");
     }

@@ -1,0 +1,30 @@
+//! `spinney job-run`: the process of one job. Started by others, with the job's lock as its standard input.
+
+use clap::Args;
+use spinney_core::JobId;
+
+use crate::app::App;
+use crate::error::Result;
+use crate::jobs;
+
+/// Run one job from its turn to its end
+#[derive(Debug, Args)]
+#[command(hide = true, after_help = "Example: spinney job-run 7f3k2a9qxe")]
+pub struct JobRunArgs {
+    id: JobId,
+}
+
+/// Leaves the terminal's session first of all: what a person types there is not meant for the job.
+pub fn leave_terminal() {
+    // Who leads a group already, as when it was started by hand, stays.
+    let _ = rustix::process::setsid();
+}
+
+pub async fn run(app: &App, args: JobRunArgs) -> Result<u8> {
+    app.take_interrupts();
+    let engine = app.open_engine().await?;
+    // What can't be finished is met again where the job's log tells it.
+    let _ = engine.recover(&|_| {}).await;
+    jobs::open(app, &engine)?.run(&args.id).await?;
+    Ok(0)
+}

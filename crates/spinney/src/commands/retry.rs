@@ -1,0 +1,39 @@
+//! `spinney retry`: runs a job that has ended once more, where it stopped.
+
+use clap::Args;
+
+use crate::app::App;
+use crate::completion::job_ids;
+use crate::error::Result;
+use crate::follow::{self, Asked, Interrupts, Watched};
+use crate::jobs;
+
+/// Run a job that has ended again, in the same workspace
+///
+/// It goes on where it stopped: in the same session where its runtime can, and with the delivery alone where its agent was done.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  spinney retry 7f3k2a\n  spinney retry issue-42 --detach")]
+pub struct RetryArgs {
+    /// A job's id, the beginning of it, or a workspace, whose newest job is meant
+    #[arg(add = job_ids())]
+    job: String,
+    /// Print the job's id and leave it to itself
+    #[arg(long)]
+    detach: bool,
+}
+
+pub async fn run(app: &App, args: RetryArgs) -> Result<u8> {
+    let engine = app.engine().await?;
+    let jobs = jobs::open(app, &engine)?;
+    let job = jobs::find(app, &engine, &jobs, &args.job).await?;
+    let interrupts = Interrupts::listen()?;
+    // What the log has by now is of the attempts before.
+    let mut log = jobs.log(&job.id);
+    log.skip()?;
+    let job = jobs.retry(&job).await?;
+    app.take_interrupts();
+    if args.detach {
+        return follow::hand_over(app, &engine, &jobs, &[job], &Asked::default()).await;
+    }
+    follow::to_the_end(app, &engine, &jobs, vec![Watched::new(job, log)], &Asked::default(), interrupts).await
+}

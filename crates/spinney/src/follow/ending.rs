@@ -1,0 +1,173 @@
+//! What stays when jobs are over: what each came to, where its work is, and what to type next.
+
+use std::io::IsTerminal;
+
+use spinney_core::{Job, JobStatus, Push, WorkspaceStatus};
+use spinney_engine::{Engine, plural};
+
+use super::live::lasted;
+use crate::app::App;
+use crate::error::Result;
+use crate::jobs;
+use crate::ui::table::{Cell, Table};
+use crate::ui::{story, style, words};
+
+/// How much of a summary is shown; `spinney logs` has all of it.
+const SUMMARY_LINES: usize = 3;
+/// How many paths and tools are named.
+const MAX_NAMED: usize = 5;
+
+/// Tells what one job came to. The pull request, else the branch, alone goes to stdout.
+pub async fn tell(app: &App, engine: &Engine, job: &Job) -> Result<()> {
+    let mark = style::paint(story::status_style(job.status), stop_word(job.status));
+    app.ui.say(format!("{mark} {}  {}  {}", job.agent, words::lasted(lasted(job)), outcome(job)));
+    for warning in warnings(job) {
+        app.ui.say(format!("{} {warning}", style::paint(style::WARNING, "!")));
+    }
+    if let Some(result) = result(job) {
+        let indent = if std::io::stdout().is_terminal() { "  " } else { "" };
+        app.ui.print(format!("{indent}{result}"));
+    }
+    for line in summary(job) {
+        app.ui.say(format!("  {line}"));
+    }
+    for line in next(engine, job).await? {
+        app.ui.say(format!("  {line}"));
+    }
+    Ok(())
+}
+
+/// Tells what several jobs came to, in one table.
+pub async fn tell_all(app: &App, engine: &Engine, jobs: &[Job]) -> Result<()> {
+    let mut table = Table::default();
+    for (index, job) in jobs.iter().enumerate() {
+        let mut cells = vec![
+            Cell::from(format!("{:>2}", index + 1)),
+            Cell::styled(stop_word(job.status), story::status_style(job.status)),
+            Cell::styled(job.work.workspace_name().as_str(), style::NAME),
+            Cell::from(words::lasted(lasted(job))),
+            Cell::from(outcome(job)),
+        ];
+        cells.extend(result(job).map(Cell::from));
+        table.row(cells);
+    }
+    app.ui.print(table.render());
+    for job in jobs {
+        let work = job.work.workspace_name();
+        for warning in warnings(job) {
+            app.ui.say(format!("{} {work}: {warning}", style::paint(style::WARNING, "!")));
+        }
+        if job.status != JobStatus::Completed {
+            app.ui.say(format!("{work}:"));
+            next(engine, job).await?.iter().for_each(|line| app.ui.say(format!("  {line}")));
+        }
+    }
+    Ok(())
+}
+
+/// The mark of a job that is over, at the beginning of its line.
+pub fn stop_word(status: JobStatus) -> &'static str {
+    match status {
+        JobStatus::Completed => "✓",
+        JobStatus::Failed | JobStatus::TimedOut | JobStatus::Interrupted => "✗",
+        JobStatus::Cancelled => "–",
+        JobStatus::Pending | JobStatus::Running => "…",
+    }
+}
+
+/// `2 commits, 3 files, +48 −12, pushed`, or how it ended.
+pub fn outcome(job: &Job) -> String {
+    match job.status {
+        JobStatus::Completed => delivered(job).unwrap_or_else(|| "done".to_owned()),
+        status => story::ended(status, job.outcome.error.as_deref()),
+    }
+}
+
+fn delivered(job: &Job) -> Option<String> {
+    let push = match job.outcome.push? {
+        Push::Nothing => return Some("nothing changed, nothing pushed".to_owned()),
+        Push::Pushed => "pushed",
+        Push::NoRemote => "not pushed: there is no remote",
+        Push::Off => "not pushed, as its agent is set",
+        Push::Refused => "not pushed: the remote refused it",
+    };
+    Some(format!("{}, {push}", changes(job)))
+}
+
+fn changes(job: &Job) -> String {
+    let outcome = &job.outcome;
+    let commits = plural(count(outcome.commits), "commit");
+    if outcome.files == 0 {
+        return commits;
+    }
+    let files = plural(count(outcome.files), "file");
+    format!("{commits}, {files}, +{} −{}", outcome.insertions, outcome.deletions)
+}
+
+fn count(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+/// What a program wants to go on with: the pull request, else the branch, if there is anything on it.
+fn result(job: &Job) -> Option<String> {
+    let made = job.status == JobStatus::Completed && job.outcome.commits > 0;
+    let branch = job.outcome.branch.as_deref().filter(|_| made);
+    job.outcome.pull_request.as_deref().or(branch).map(|text| words::plain(text).into_owned())
+}
+
+fn summary(job: &Job) -> Vec<String> {
+    let text = job.outcome.summary.as_deref().unwrap_or_default();
+    let lines = text.lines().map(words::plain).filter(|line| !line.trim().is_empty());
+    lines.take(SUMMARY_LINES).map(|line| line.into_owned()).collect()
+}
+
+fn warnings(job: &Job) -> Vec<String> {
+    let outcome = &job.outcome;
+    let mut warnings = Vec::new();
+    if !outcome.escaped.is_empty() {
+        let files = plural(outcome.escaped.len(), "file");
+        warnings.push(format!("{files} changed in the main checkout meanwhile: {}", named(&outcome.escaped)));
+    }
+    if !outcome.denied.is_empty() {
+        let times = plural(outcome.denied.len(), "time");
+        warnings.push(format!("its agent was not allowed something, {times}: {}", named(&outcome.denied)));
+    }
+    warnings
+}
+
+fn named(texts: &[String]) -> String {
+    let mut shown: Vec<_> = texts.iter().take(MAX_NAMED).map(|text| words::first_line(text).into_owned()).collect();
+    if texts.len() > MAX_NAMED {
+        shown.push(format!("{} more", texts.len() - MAX_NAMED));
+    }
+    shown.join(", ")
+}
+
+/// Where the work is, and what to type next.
+async fn next(engine: &Engine, job: &Job) -> Result<Vec<String>> {
+    let workspace = jobs::workspace_of(engine, job).await?;
+    let live = workspace.as_ref().filter(|workspace| workspace.status.is_live());
+    let look = live.map(|workspace| format!("look: cd \"$(spinney path {})\"", workspace.name));
+    if job.status == JobStatus::Completed {
+        let stays = !matches!(job.outcome.push, Some(Push::Pushed | Push::Nothing));
+        return Ok(look.filter(|_| stays).into_iter().collect());
+    }
+    let mut lines = Vec::new();
+    if let Some(workspace) = live {
+        let commits = match job.outcome.commits {
+            0 => String::new(),
+            commits if job.outcome.push == Some(Push::Pushed) => {
+                format!(" ({}, pushed)", plural(count(commits), "commit"))
+            }
+            commits => format!(" ({}, not pushed)", plural(count(commits), "commit")),
+        };
+        lines.push(format!("its work is in {}{commits}", workspace.name));
+    } else if let Some(workspace) = workspace.filter(|workspace| workspace.status == WorkspaceStatus::Trashed) {
+        let (name, id) = (&workspace.name, &workspace.id);
+        lines.push(format!("{name} is in the trash: spinney restore {id}"));
+    }
+    let again = format!("again: spinney retry {}", job.id);
+    let look = look.unwrap_or_else(|| format!("look: spinney logs {}", job.id));
+    lines.push(format!("{again}     {look}"));
+    Ok(lines)
+}

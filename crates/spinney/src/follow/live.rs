@@ -1,0 +1,104 @@
+//! The block on a terminal that is rewritten while jobs run: a row a job.
+
+use std::time::Duration;
+
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use spinney_core::{Job, JobStatus};
+
+use super::ending::{outcome, stop_word};
+use super::watched::Watched;
+use crate::ui::words;
+
+const TICK: Duration = Duration::from_millis(100);
+/// Whoever runs gets a spinner, whoever waits or has ended a mark of its own.
+const SPINNING: &str = "{prefix}{spinner} {wide_msg}";
+const STANDING: &str = "{prefix}{wide_msg}";
+
+#[derive(Debug)]
+pub struct Live {
+    block: MultiProgress,
+    rows: Vec<Row>,
+    many: bool,
+}
+
+#[derive(Debug)]
+struct Row {
+    bar: ProgressBar,
+    spins: Option<bool>,
+}
+
+impl Live {
+    pub fn new(watched: &[Watched], many: bool) -> Self {
+        let block = MultiProgress::new();
+        let width = watched.len().to_string().len();
+        let rows = (1..=watched.len()).map(|number| {
+            let bar = block.add(ProgressBar::new_spinner());
+            if many {
+                bar.set_prefix(format!("{number:>width$} "));
+            }
+            Row { bar, spins: None }
+        });
+        Self { rows: rows.collect(), block, many }
+    }
+
+    pub fn draw(&mut self, watched: &[Watched]) {
+        for (row, watched) in self.rows.iter_mut().zip(watched) {
+            let spins = watched.job.waits_for.is_none() && !watched.over;
+            if row.spins != Some(spins) {
+                row.spins = Some(spins);
+                if let Ok(style) = ProgressStyle::with_template(if spins { SPINNING } else { STANDING }) {
+                    row.bar.set_style(style);
+                }
+                match spins {
+                    true => row.bar.enable_steady_tick(TICK),
+                    false => row.bar.disable_steady_tick(),
+                }
+            }
+            row.bar.set_message(message(watched, self.many));
+        }
+    }
+
+    pub fn suspend<T>(&self, print: impl FnOnce() -> T) -> T {
+        self.block.suspend(print)
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.rows.iter().for_each(|row| row.bar.finish_and_clear());
+        let _ = self.block.clear();
+    }
+}
+
+fn message(watched: &Watched, many: bool) -> String {
+    let job = &watched.job;
+    let name = if many { job.work.workspace_name().to_string() } else { job.agent.clone() };
+    if watched.over {
+        return format!("{} {name}  {}  {}", stop_word(job.status), words::lasted(lasted(job)), outcome(job));
+    }
+    if let Some(waits_for) = &job.waits_for {
+        return format!("… {name}  waits for {}", words::plain(waits_for));
+    }
+    let mut parts = vec![name, words::lasted(lasted(job))];
+    parts.push(watched.doing.clone().unwrap_or_else(|| "starting".to_owned()));
+    if let Some(percent) = watched.context_percent {
+        parts.push(format!(" {percent} % of context"));
+    }
+    let usage = watched.usage();
+    match usage.cost_micros {
+        Some(micros) => parts.push(words::cost(micros)),
+        None if usage.tokens() > 0 => parts.push(format!("{} tokens", words::rough(usage.tokens()))),
+        None => {}
+    }
+    parts.join("  ")
+}
+
+/// How long a job has run, or ran.
+pub fn lasted(job: &Job) -> Duration {
+    match (job.started_at, job.ended_at) {
+        (Some(started), Some(ended)) => words::between(started, ended),
+        (Some(started), None) => started.elapsed(),
+        (None, _) if job.status == JobStatus::Pending => job.created_at.elapsed(),
+        (None, _) => Duration::ZERO,
+    }
+}

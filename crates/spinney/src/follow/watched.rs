@@ -1,0 +1,109 @@
+//! One job that is being followed: its row, its log, and what both tell by now.
+
+use std::time::{Duration, Instant};
+
+use spinney_core::{Job, JobEvent, JobPhase, LogEntry, Usage};
+use spinney_jobs::{Jobs, LogReader};
+
+use crate::error::Result;
+use crate::ui::story;
+
+/// How often the row is read while nothing else tells that it changed.
+const LOAD_EVERY: Duration = Duration::from_millis(500);
+/// How many entries are read before others have their turn.
+const AT_ONCE: usize = 500;
+
+#[derive(Debug)]
+pub struct Watched {
+    pub job: Job,
+    log: LogReader,
+    loaded: Instant,
+    /// Nothing more happens to it.
+    pub over: bool,
+    pub doing: Option<String>,
+    /// What its sessions took together.
+    spent: Usage,
+    session: Usage,
+    /// How much of its context is used, in percent.
+    pub context_percent: Option<u64>,
+    /// When the part that goes on now began.
+    pub phase_began_ms: Option<i64>,
+}
+
+impl Watched {
+    /// A job, to be followed from where the log stands.
+    pub fn new(job: Job, log: LogReader) -> Self {
+        Self {
+            job,
+            log,
+            loaded: Instant::now(),
+            over: false,
+            doing: None,
+            spent: Usage::default(),
+            session: Usage::default(),
+            context_percent: None,
+            phase_began_ms: None,
+        }
+    }
+
+    /// Reads what is new, and tells each entry; `true` when there is more to read at once.
+    pub async fn look(&mut self, jobs: &Jobs<'_>, mut tell: impl FnMut(&Self, &LogEntry)) -> Result<bool> {
+        if self.over {
+            return Ok(false);
+        }
+        // Asked before the log is read: what was written by then is not missed.
+        let is_over = jobs.is_over(&self.job.id);
+        for _ in 0..AT_ONCE {
+            let Some(entry) = self.log.next_entry()? else {
+                self.load(jobs, is_over).await?;
+                return Ok(false);
+            };
+            self.note(&entry);
+            tell(self, &entry);
+        }
+        Ok(true)
+    }
+
+    async fn load(&mut self, jobs: &Jobs<'_>, is_over: bool) -> Result<()> {
+        if !is_over && self.loaded.elapsed() < LOAD_EVERY {
+            return Ok(());
+        }
+        self.job = jobs.load(&self.job.id).await?;
+        if is_over && !self.job.status.is_final() {
+            // Its process died; who settles it may be somebody else.
+            jobs.recover().await?;
+            self.job = jobs.load(&self.job.id).await?;
+        }
+        self.over = is_over && self.job.status.is_final();
+        self.loaded = Instant::now();
+        Ok(())
+    }
+
+    fn note(&mut self, entry: &LogEntry) {
+        if let Some(doing) = story::doing(&entry.event) {
+            self.doing = Some(doing);
+        }
+        match &entry.event {
+            JobEvent::Phase { phase, detail } => {
+                self.job.waits_for = detail.clone().filter(|_| *phase == JobPhase::Waiting);
+                if detail.is_none() {
+                    self.phase_began_ms = Some(entry.at_ms);
+                }
+            }
+            JobEvent::Usage { usage, context_tokens, context_window } => {
+                self.session = *usage;
+                if let (Some(used), Some(window @ 1..)) = (context_tokens, context_window) {
+                    self.context_percent = Some(used.saturating_mul(100) / window);
+                }
+            }
+            JobEvent::SessionFinished { .. } => {
+                self.spent = self.spent.plus(std::mem::take(&mut self.session));
+            }
+            _ => {}
+        }
+    }
+
+    pub fn usage(&self) -> Usage {
+        self.spent.plus(self.session)
+    }
+}

@@ -1,0 +1,90 @@
+//! Jobs as the command line has them: opened, found by what a person typed, settled when their process died.
+
+use spinney_core::{Job, JobStatus, Workspace};
+use spinney_engine::{Among, Engine};
+use spinney_jobs::{Error, Jobs, Launcher};
+
+use crate::app::App;
+use crate::background;
+use crate::document;
+use crate::error::{CliError, Result};
+
+/// Opens the jobs of this home, to be run by this very program.
+pub fn open<'e>(app: &App, engine: &'e Engine) -> Result<Jobs<'e>> {
+    let program = std::env::current_exe()
+        .map_err(|error| CliError::failed(format!("this program does not find itself: {error}")))?;
+    Ok(Jobs::open(engine, Launcher { program, arguments: background::own_arguments(app, engine) })?)
+}
+
+/// Settles the jobs whose processes died, and says so. Nothing here fails a command that is about something else.
+pub async fn settle_dead(app: &App, engine: &Engine) {
+    let settled = match open(app, engine) {
+        Ok(jobs) => jobs.recover().await.map_err(CliError::from),
+        Err(error) => Err(error),
+    };
+    match settled {
+        Ok(settled) => settled.iter().for_each(|job| {
+            let (id, agent, work) = (&job.id, &job.agent, job.work.workspace_name());
+            app.ui.say(format!(
+                "job {id} ({agent} on {work}) was interrupted: its process died; `spinney retry {id}` goes on"
+            ));
+        }),
+        Err(error) => app.ui.warn(format!("jobs could not be looked at: {}", error.message())),
+    }
+}
+
+/// Finds a job by what a person typed: its id, the beginning of it, or a workspace, whose newest job is meant.
+pub async fn find(app: &App, engine: &Engine, jobs: &Jobs<'_>, text: &str) -> Result<Job> {
+    let unknown = match jobs.find(text).await {
+        Err(error @ Error::UnknownJob { .. }) => error,
+        found => return Ok(found?),
+    };
+    let Ok((_, workspace)) = app.workspace(engine, text, Among::All).await else { return Err(unknown.into()) };
+    let newest = engine.store().read().await?.jobs_in(&workspace.id, 1).await?.pop();
+    newest.ok_or_else(|| {
+        CliError::not_found(format!("{} has had no job yet", workspace.name))
+            .hinted("`spinney jobs` lists those of others")
+    })
+}
+
+/// Loads the workspace of a job, also when it is in the trash by now.
+pub async fn workspace_of(engine: &Engine, job: &Job) -> Result<Option<Workspace>> {
+    match &job.workspace_id {
+        Some(id) => Ok(engine.store().read().await?.workspace(id).await?),
+        None => Ok(None),
+    }
+}
+
+/// A job's JSON document, with all that belongs to it.
+pub async fn document(engine: &Engine, jobs: &Jobs<'_>, job: &Job) -> Result<serde_json::Value> {
+    let sessions = jobs.sessions(&job.id).await?;
+    let workspace = workspace_of(engine, job).await?;
+    Ok(document::job(job, &sessions, workspace.as_ref(), &jobs.log_path(&job.id)))
+}
+
+/// The exit status that tells how a job ended.
+pub fn exit_status(status: JobStatus) -> u8 {
+    match status {
+        JobStatus::Completed => 0,
+        JobStatus::Failed => 1,
+        _ => 6,
+    }
+}
+
+/// The exit status of several jobs: a failure comes before what was ended, and that before success.
+pub fn worst(statuses: impl IntoIterator<Item = u8>) -> u8 {
+    statuses.into_iter().min_by_key(|status| if *status == 0 { u8::MAX } else { *status }).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_comes_first_and_success_last() {
+        assert_eq!(worst([0, 6, 1, 6]), 1);
+        assert_eq!(worst([0, 6]), 6);
+        assert_eq!(worst([0, 0]), 0);
+        assert_eq!(worst([]), 0);
+    }
+}
