@@ -59,7 +59,7 @@ pub fn job(job: &Job, sessions: &[Session], workspace: Option<&Workspace>, log: 
         "attempt": job.attempt,
         "workspace": workspace.map(|workspace| &workspace.name),
         "workspace_id": job.workspace_id,
-        "path": workspace.map(|workspace| &workspace.path),
+        "path": workspace.filter(|workspace| workspace.status.is_live()).map(|workspace| &workspace.path),
         "branch": outcome.branch,
         "base_commit": outcome.base_commit,
         "commit": outcome.commit,

@@ -1,6 +1,8 @@
 //! Jobs as the command line has them: opened, found by what a person typed, settled when their process died.
 
-use spinney_core::{Job, JobStatus, Workspace};
+use std::collections::HashMap;
+
+use spinney_core::{Job, JobStatus, Workspace, WorkspaceId};
 use spinney_engine::{Among, Engine};
 use spinney_jobs::{Error, Jobs, Launcher};
 
@@ -45,6 +47,16 @@ pub async fn find(app: &App, engine: &Engine, jobs: &Jobs<'_>, text: &str) -> Re
         CliError::not_found(format!("{} has had no job yet", workspace.name))
             .hinted("`spinney jobs` lists those of others")
     })
+}
+
+/// The jobs that run now, by their workspaces.
+pub type Running = HashMap<WorkspaceId, Job>;
+
+/// Loads the jobs of this node that run, in one query.
+pub async fn running(engine: &Engine) -> Result<Running> {
+    let jobs = engine.store().read().await?.unfinished_jobs(engine.home().node()).await?;
+    let running = jobs.into_iter().filter(|job| job.status == JobStatus::Running);
+    Ok(running.filter_map(|job| Some((job.workspace_id.clone()?, job))).collect())
 }
 
 /// Loads the workspace of a job, also when it is in the trash by now.

@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 use serde_json::json;
+use spinney_jobs::Agent;
 
 use crate::app::App;
 use crate::error::Result;
@@ -42,6 +43,8 @@ pub async fn run(app: &App, args: ConfigArgs) -> Result<u8> {
     let entries = context.as_ref().map_or(&resolved, |context| &context.resolved).entries();
     match args.command {
         ConfigCommand::Validate => {
+            // What an agent's runtime can't do is a mistake in the configuration.
+            context.as_ref().map_or(Ok(()), Agent::check_all)?;
             if app.ui.json {
                 app.ui.print_json(&json!({ "valid": true }));
             } else {

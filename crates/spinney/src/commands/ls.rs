@@ -12,6 +12,7 @@ use crate::app::App;
 use crate::background;
 use crate::document;
 use crate::error::Result;
+use crate::jobs::{self, Running};
 use crate::ui::table::{Cell, Table};
 use crate::ui::{style, words};
 
@@ -59,9 +60,11 @@ pub async fn run(app: &App, args: LsArgs) -> Result<u8> {
         None
     };
     app.ui.progress.clear();
+    let running = jobs::running(&engine).await?;
     if app.ui.json {
         let document = |(index, workspace): (usize, &Workspace)| {
-            let document = document::workspace(&engine, workspace);
+            let mut document = document::workspace(&engine, workspace);
+            document["job"] = json!(running.get(&workspace.id).map(|job| &job.id));
             match &details {
                 Some(details) => document::with_details(document, workspace, &details[index]),
                 None => document,
@@ -71,9 +74,9 @@ pub async fn run(app: &App, args: LsArgs) -> Result<u8> {
         app.ui.print_json(&json!({ "workspaces": list }));
         return Ok(0);
     }
-    print_heading(app, context.as_ref(), &workspaces);
+    print_heading(app, context.as_ref(), &workspaces, &running);
     if !workspaces.is_empty() {
-        app.ui.print(table(&workspaces, details.as_deref(), unmeasured.as_ref(), context.is_none()).render());
+        app.ui.print(table(&workspaces, &running, details.as_deref(), unmeasured.as_ref(), context.is_none()).render());
     }
     if let Some(count) = unmeasured.map(|left| left.len()).filter(|count| *count > 0) {
         let count = plural(count, "size").replace("size", "more size");
@@ -97,14 +100,18 @@ async fn measure(
     Ok(left)
 }
 
-fn print_heading(app: &App, context: Option<&Context>, workspaces: &[Workspace]) {
+fn print_heading(app: &App, context: Option<&Context>, workspaces: &[Workspace], running: &Running) {
     let live = workspaces.iter().filter(|workspace| workspace.status.is_live()).count();
+    let busy = match workspaces.iter().filter(|workspace| running.contains_key(&workspace.id)).count() {
+        0 => String::new(),
+        count => format!(", {count} running"),
+    };
     match context {
         Some(context) => {
             let limit = context.config().limits.max_workspaces;
-            app.ui.say(format!("{}: {live} of {limit} workspaces", context.repository.name));
+            app.ui.say(format!("{}: {live} of {limit} workspaces{busy}", context.repository.name));
         }
-        None => app.ui.say(format!("all repositories: {}", plural(live, "workspace"))),
+        None => app.ui.say(format!("all repositories: {}{busy}", plural(live, "workspace"))),
     }
     if workspaces.is_empty() {
         app.ui.say("make the first with `spinney new --issue 42` or `spinney new --task \"Add dark mode\"`");
@@ -113,6 +120,7 @@ fn print_heading(app: &App, context: Option<&Context>, workspaces: &[Workspace])
 
 fn table(
     workspaces: &[Workspace],
+    running: &Running,
     details: Option<&[Details]>,
     unmeasured: Option<&HashSet<WorkspaceId>>,
     with_repository: bool,
@@ -132,6 +140,9 @@ fn table(
     for (index, workspace) in workspaces.iter().enumerate() {
         let details = details.map(|details| &details[index]);
         let state = details.map_or(workspace.status.as_str(), |details| details.state(workspace));
+        let job = running.get(&workspace.id);
+        let state = if job.is_some() { "running" } else { state };
+        let by = job.map_or(workspace.platform.as_str(), |job| &job.agent);
         let mut cells = vec![
             Cell::styled(workspace.name.as_str(), style::NAME),
             Cell::from(workspace.branch.as_str()),
@@ -143,7 +154,7 @@ fn table(
         if let Some(unmeasured) = unmeasured {
             cells.push(Cell::from(size_of(workspace, unmeasured)));
         }
-        cells.extend([Cell::from(words::age(workspace.last_activity_at)), Cell::from(workspace.platform.as_str())]);
+        cells.extend([Cell::from(words::age(workspace.last_activity_at)), Cell::from(by)]);
         if with_repository {
             cells.push(Cell::from(workspace.repository.to_string()));
         }

@@ -6,12 +6,16 @@ use spinney_core::WorkspaceStatus;
 use spinney_engine::Among;
 
 use crate::app::App;
+use crate::commands::jobs::state;
 use crate::commands::ls::{changes, distance};
 use crate::completion::workspace_names;
 use crate::document;
 use crate::error::Result;
 use crate::ui::table::{Cell, Table};
 use crate::ui::{style, words};
+
+/// How many of its jobs are named, newest first.
+const MAX_JOBS: u32 = 5;
 
 /// Show one workspace: what it is for, where it is, and whether it is well
 #[derive(Debug, Args)]
@@ -26,11 +30,16 @@ pub async fn run(app: &App, args: ShowArgs) -> Result<u8> {
     let engine = app.engine().await?;
     let (context, workspace) = app.workspace(&engine, &args.name, Among::All).await?;
     let shown = engine.show(&context, &workspace).await?;
+    let jobs = engine.store().read().await?.jobs_in(&workspace.id, MAX_JOBS).await?;
     if app.ui.json {
         let mut document = document::with_details(document::workspace(&engine, &workspace), &workspace, &shown.details);
         document["works"] = json!(shown.works);
         let ports = shown.ports.iter().map(|port| (port.name.clone(), json!(port.port)));
         document["ports"] = serde_json::Value::Object(ports.collect());
+        let jobs = jobs.iter().map(|job| {
+            json!({ "id": job.id, "agent": job.agent, "status": job.status, "created_at": job.created_at, "ended_at": job.ended_at })
+        });
+        document["jobs"] = jobs.collect();
         app.ui.print_json(&document);
         return Ok(0);
     }
@@ -69,6 +78,10 @@ pub async fn run(app: &App, args: ShowArgs) -> Result<u8> {
     if workspace.status.is_live() {
         line("changes", changes(&shown.details));
         line("distance", distance(&shown.details));
+    }
+    for job in &jobs {
+        let at = words::ago(job.ended_at.or(job.started_at).unwrap_or(job.created_at));
+        line("job", format!("{} {} {} {at}", job.id, job.agent, state(job)));
     }
     let fault = shown.details.fault.as_ref().or(workspace.error.as_ref());
     line(

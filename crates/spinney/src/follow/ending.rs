@@ -156,7 +156,7 @@ async fn next(engine: &Engine, job: &Job) -> Result<Vec<String>> {
     if let Some(workspace) = live {
         let commits = match job.outcome.commits {
             0 => String::new(),
-            commits if job.outcome.push == Some(Push::Pushed) => {
+            commits if workspace.metadata.pushed_commit == job.outcome.commit => {
                 format!(" ({}, pushed)", plural(count(commits), "commit"))
             }
             commits => format!(" ({}, not pushed)", plural(count(commits), "commit")),

@@ -25,6 +25,7 @@ pub struct Live {
 struct Row {
     bar: ProgressBar,
     spins: Option<bool>,
+    message: String,
 }
 
 impl Live {
@@ -36,7 +37,7 @@ impl Live {
             if many {
                 bar.set_prefix(format!("{number:>width$} "));
             }
-            Row { bar, spins: None }
+            Row { bar, spins: None, message: String::new() }
         });
         Self { rows: rows.collect(), block, many }
     }
@@ -54,7 +55,11 @@ impl Live {
                     false => row.bar.disable_steady_tick(),
                 }
             }
-            row.bar.set_message(message(watched, self.many));
+            let message = message(watched, self.many);
+            if row.message != message {
+                row.bar.set_message(message.clone());
+                row.message = message;
+            }
         }
     }
 

@@ -122,7 +122,7 @@ pub fn doing(event: &JobEvent) -> Option<String> {
             JobPhase::Waiting => return None,
             JobPhase::SetUp => "setting up".to_owned(),
             JobPhase::BeforeRun => "before_run hooks".to_owned(),
-            JobPhase::Session => "starting".to_owned(),
+            JobPhase::Session => "working".to_owned(),
             JobPhase::Deliver => "delivering".to_owned(),
             JobPhase::AfterRun => "after_run hooks".to_owned(),
             JobPhase::OnError => "on_error hooks".to_owned(),
