@@ -26,12 +26,21 @@ pub(crate) fn become_head() {
     }
 }
 
-/// Ends all processes of a job and all descendants of this process, and waits until they are gone.
-pub(crate) fn end_all(job: &JobId) {
+/// Whose processes are meant beside those that carry the job's id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Descendants {
+    /// This process runs the job: all that descend from it are the job's.
+    Ours,
+    /// This process only found a job that died. What descends from it may be other jobs.
+    NotOurs,
+}
+
+/// Ends all processes of a job, and waits until they are gone.
+pub(crate) fn end_all(job: &JobId, descendants: Descendants) {
     let wanted = format!("{JOB_VARIABLE}={job}");
     let deadline = Instant::now() + LAST_BREATH;
     loop {
-        let found = members(&wanted);
+        let found = members(&wanted, descendants);
         if found.is_empty() || Instant::now() > deadline {
             return;
         }
@@ -49,8 +58,8 @@ struct Process {
     is_zombie: bool,
 }
 
-/// The living processes that carry the variable or descend from this one.
-fn members(wanted: &str) -> Vec<Pid> {
+/// The living processes that carry the variable or, where those are the job's, descend from this one.
+fn members(wanted: &str, whose: Descendants) -> Vec<Pid> {
     let own = rustix::process::getpid().as_raw_nonzero().get();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());

@@ -285,7 +285,7 @@ impl<'e> Jobs<'e> {
         }
         let before = job.status;
         let id = job.id.clone();
-        let _ = tokio::task::spawn_blocking(move || family::end_all(&id)).await;
+        let _ = tokio::task::spawn_blocking(move || family::end_all(&id, family::Descendants::NotOurs)).await;
         job.outcome.error = Some(match before {
             JobStatus::Running => "its process died; its work is as it was left".to_owned(),
             _ => "its process died while it waited".to_owned(),

@@ -19,7 +19,6 @@ use tokio::time::sleep;
 
 use super::setup::Place;
 use super::{End, Run, Step, in_full};
-use crate::control::Stop;
 
 /// How long to wait before each further try of a push that failed for a passing reason.
 const PUSH_AGAIN_AFTER: [Duration; 4] =
@@ -103,10 +102,7 @@ impl Run<'_> {
                 Some(wait) => {
                     let (wait_s, told) = (wait.as_secs(), error.in_full());
                     self.warn(format!("the push failed, and is tried again in {wait_s} s: {told}"));
-                    tokio::select! {
-                        () = sleep(*wait) => {}
-                        stop = self.control.more_than(Stop::TimedOut) => return Err(End::Stopped(stop)),
-                    }
+                    sleep(*wait).await;
                 }
                 None => break error,
             }

@@ -38,6 +38,7 @@ impl Run<'_> {
         for (name, value) in place.variables() {
             set(name, value);
         }
+        set("PWD".as_ref(), place.directory().as_os_str());
         set(JOB_VARIABLE.as_ref(), self.job.id.as_str().as_ref());
         variables
     }

@@ -214,13 +214,18 @@ impl Run<'_> {
             self.record().await?;
             fail::point("job.finished")?;
         }
-        self.deliver(place).await
+        // A person who cancels does not wait for a slow remote. What was pushed by then is found by a retry.
+        let control = self.control.clone();
+        tokio::select! {
+            delivered = self.deliver(place) => delivered,
+            stop = control.more_than(Stop::TimedOut) => Err(End::Stopped(stop)),
+        }
     }
 
     /// Ends whatever the agent and the hooks left running.
     async fn end_processes(&self) {
         let id = self.job.id.clone();
-        let _ = tokio::task::spawn_blocking(move || family::end_all(&id)).await;
+        let _ = tokio::task::spawn_blocking(move || family::end_all(&id, family::Descendants::Ours)).await;
     }
 
     /// Writes what the job has come to so far.

@@ -57,8 +57,7 @@ impl Run<'_> {
     ) -> Step<Turned> {
         let hand_off_at = if may_hand_off { self.hand_off_at() } else { Share::ZERO };
         if let Some(conversation) = resumed {
-            let mut session = self.begin_session(Some(&conversation)).await?;
-            session.resumed = true;
+            let session = self.begin_session(Some(&conversation), true).await?;
             let conversation = Conversation::Resumed(&conversation);
             let turned = self.take_turn(place, session, conversation, prompt, hand_off_at).await?;
             if turned.end.error != Some(Failure::ConversationGone) {
@@ -70,7 +69,7 @@ impl Run<'_> {
             self.warn("the conversation of the session before is gone; this one starts fresh");
         }
         let named = (self.agent.runtime.resuming() == Resuming::ByOurName).then(uuid::random);
-        let session = self.begin_session(named.as_deref()).await?;
+        let session = self.begin_session(named.as_deref(), false).await?;
         let conversation = Conversation::New(named.as_deref());
         let turned = self.take_turn(place, session, conversation, prompt, hand_off_at).await?;
         self.end_session(turned).await
@@ -83,10 +82,11 @@ impl Run<'_> {
         }
     }
 
-    async fn begin_session(&mut self, conversation: Option<&str>) -> Step<Session> {
+    async fn begin_session(&mut self, conversation: Option<&str>, resumed: bool) -> Step<Session> {
         let runtime = self.agent.runtime.name();
         let mut session = new_session(&self.job, &self.agent.name, runtime);
         session.conversation = conversation.map(ToOwned::to_owned);
+        session.resumed = resumed;
         self.jobs.engine.store().read().await?.put_session(&session).await?;
         fail::point("job.session")?;
         self.begin(JobPhase::Session, Some(runtime.to_owned()));
@@ -123,8 +123,7 @@ impl Run<'_> {
         let Some(conversation) = full.session.conversation.clone() else {
             return Err(End::Failed("its context is full, and its runtime told no name to go on with".to_owned()));
         };
-        let mut session = self.begin_session(Some(&conversation)).await?;
-        session.resumed = true;
+        let session = self.begin_session(Some(&conversation), true).await?;
         let resumed = Conversation::Resumed(&conversation);
         let turned = self.take_turn(place, session, resumed, HAND_OFF, Share::ZERO).await?;
         let turned = self.end_session(turned).await?;

@@ -108,7 +108,6 @@ impl Run<'_> {
         let root = self.context.git.root().unwrap_or_else(|| self.context.git.common_dir());
         let variable = |name: &str, value: &OsStr| (OsString::from(name), value.to_owned());
         let variables = vec![
-            variable("PWD", directory.as_os_str()),
             variable("SPINNEY_WORKTREE_PATH", directory.as_os_str()),
             variable("SPINNEY_WORKTREE_BRANCH", "".as_ref()),
             variable("SPINNEY_WORKTREE_BASE_BRANCH", "".as_ref()),
