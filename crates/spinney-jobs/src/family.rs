@@ -77,7 +77,9 @@ fn members(wanted: &str, whose: Descendants) -> Vec<Pid> {
         descendants.extend(more);
     }
     let is_member = |process: &&Process| {
-        process.pid != own && !process.is_zombie && (descendants.contains(&process.pid) || carries(process.pid, wanted))
+        process.pid != own
+            && !process.is_zombie
+            && (whose == Descendants::Ours && descendants.contains(&process.pid) || carries(process.pid, wanted))
     };
     processes.iter().filter(is_member).filter_map(|process| Pid::from_raw(process.pid)).collect()
 }
