@@ -20,6 +20,8 @@ pub struct AddRepository {
     pub name: Option<RepositoryName>,
     /// The name of the variable that holds the token.
     pub token_env: Option<String>,
+    /// How many commits of each branch a clone has; zero: all.
+    pub depth: u32,
 }
 
 impl Engine {
@@ -182,7 +184,7 @@ impl Engine {
                 let directory = crate::context::tree_root(&destination);
                 crate::home::make_private_directory(directory).map_err(Error::files(&destination, "made"))?;
                 let git = self.git().await?;
-                if let Err(source) = git.clone_bare(url, &destination, credential.as_ref()).await {
+                if let Err(source) = git.clone_bare(url, &destination, add.depth, credential.as_ref()).await {
                     // The directories of its owner and account, where they hold nothing else.
                     let _ = std::fs::remove_dir(directory)
                         .and_then(|()| std::fs::remove_dir(directory.parent().unwrap_or(directory)));
@@ -191,7 +193,7 @@ impl Engine {
                 let git = spinney_git::Repository::discover(git, &destination).await?;
                 // Another URL's clone may stand here: two owners' repositories of one name never mix.
                 if git.load_remotes().await?.iter().any(|remote| remote.url == clean_url) {
-                    let add = AddRepository { name: Some(name), token_env: add.token_env.clone() };
+                    let add = AddRepository { name: Some(name), ..add.clone() };
                     let repository = self.register(&git, &add, true).await?;
                     return self.context(repository, git).await;
                 }

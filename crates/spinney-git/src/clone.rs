@@ -22,8 +22,15 @@ use crate::{Error, Result, without_credentials};
 const REFSPEC: &str = "+refs/heads/*:refs/remotes/origin/*";
 
 impl Git {
-    /// Clones a URL into a bare repository. `false` where somebody else made it first.
-    pub async fn clone_bare(&self, url: &str, destination: &Path, credential: Option<&Credential>) -> Result<bool> {
+    /// Clones a URL into a bare repository: with so many commits of each branch, or with depth zero all of them. `false`
+    /// where somebody else made it first.
+    pub async fn clone_bare(
+        &self,
+        url: &str,
+        destination: &Path,
+        depth: u32,
+        credential: Option<&Credential>,
+    ) -> Result<bool> {
         if url.is_empty() || url.starts_with('-') || url.contains(char::is_control) {
             return Err(Error::Refused { what: "a URL", name: without_credentials(url) });
         }
@@ -40,7 +47,7 @@ impl Git {
             return Ok(false);
         }
         let unfinished = Unfinished(beside("clone"));
-        let made = self.make_clone(url, &unfinished, credential).await;
+        let made = self.make_clone(url, &unfinished, depth, credential).await;
         let made = made.and_then(|()| {
             std::fs::rename(&unfinished.0, destination)
                 .map_err(|source| Error::io("move the clone to", destination, source))
@@ -50,7 +57,13 @@ impl Git {
         made.map(|()| true)
     }
 
-    async fn make_clone(&self, url: &str, place: &Unfinished, credential: Option<&Credential>) -> Result<()> {
+    async fn make_clone(
+        &self,
+        url: &str,
+        place: &Unfinished,
+        depth: u32,
+        credential: Option<&Credential>,
+    ) -> Result<()> {
         place.clear()?;
         let directory = place.0.as_path();
         let parent = directory.parent().unwrap_or(directory);
@@ -73,7 +86,8 @@ impl Git {
             repository.command().args(["symbolic-ref", "HEAD", &branch.local_ref()]).run().await?;
         }
         let fetch = network::fetch(repository.command().credential(&stored, credential), "origin");
-        fetch.args(["--tags", "--no-prune", "--", "origin", REFSPEC]).run().await?;
+        let shallow = (depth > 0).then(|| format!("--depth={depth}"));
+        fetch.args(shallow).args(["--tags", "--no-prune", "--", "origin", REFSPEC]).run().await?;
         repository.command().args(["pack-refs", "--all"]).run().await?;
         repository.save_record("origin", listed(at, &listing, std::iter::empty())).await.map(drop)
     }

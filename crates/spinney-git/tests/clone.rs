@@ -17,7 +17,7 @@ async fn a_clone_has_remote_branches_only() {
     sandbox.run(&root, &["tag", "v1"]);
     sandbox.run(&root, &["push", "-q", "origin", "HEAD:refs/heads/topic", "v1"]);
     let (url, place) = (sandbox.path("app.git"), sandbox.path("repos/acme/my app.git"));
-    assert!(sandbox.git.clone_bare(url.to_str().unwrap(), &place, None).await.unwrap());
+    assert!(sandbox.git.clone_bare(url.to_str().unwrap(), &place, 0, None).await.unwrap());
     let repository = Repository::open_bare(&sandbox.git, &place).unwrap();
     assert_eq!(
         sandbox.run(&place, &["for-each-ref", "--format=%(refname)"]),
@@ -54,7 +54,7 @@ async fn of_many_clones_at_once_one_is_made() {
     let mut tasks = Vec::new();
     for _ in 0..8 {
         let (git, url, place) = (sandbox.git.clone(), url.clone(), place.clone());
-        tasks.push(tokio::spawn(async move { git.clone_bare(&url, &place, None).await.unwrap() }));
+        tasks.push(tokio::spawn(async move { git.clone_bare(&url, &place, 0, None).await.unwrap() }));
     }
     let mut made = 0;
     for task in tasks {
@@ -71,15 +71,15 @@ async fn an_interrupted_or_failed_clone_leaves_nothing_in_the_way() {
     let place = sandbox.path("repos/acme/app.git");
     std::fs::create_dir_all(sandbox.path("repos/acme/.app.git.clone/objects")).unwrap();
     std::fs::write(sandbox.path("repos/acme/.app.git.clone/HEAD"), "half").unwrap();
-    let error = sandbox.git.clone_bare(sandbox.path("nowhere").to_str().unwrap(), &place, None).await.unwrap_err();
+    let error = sandbox.git.clone_bare(sandbox.path("nowhere").to_str().unwrap(), &place, 0, None).await.unwrap_err();
     assert!(matches!(error, Error::RemoteNotFound { .. }), "{error:?}");
     assert_eq!(leftovers(&sandbox), Vec::<String>::new());
     let half = sandbox.path("repos/acme/.app.git.clone");
     sandbox.run(&sandbox.path(""), &["clone", "-q", "--bare", "app.git", half.to_str().unwrap()]);
-    assert!(sandbox.git.clone_bare(sandbox.path("app.git").to_str().unwrap(), &place, None).await.unwrap());
+    assert!(sandbox.git.clone_bare(sandbox.path("app.git").to_str().unwrap(), &place, 0, None).await.unwrap());
     assert_eq!(leftovers(&sandbox), ["app.git"]);
     assert_eq!(sandbox.run(&place, &["for-each-ref", "refs/heads"]), "");
-    assert!(matches!(sandbox.git.clone_bare("--upload-pack=x", &place, None).await, Err(Error::Refused { .. })));
+    assert!(matches!(sandbox.git.clone_bare("--upload-pack=x", &place, 0, None).await, Err(Error::Refused { .. })));
 }
 
 #[tokio::test]
@@ -87,7 +87,7 @@ async fn an_empty_remote_can_be_cloned() {
     let sandbox = Sandbox::new().await;
     sandbox.run(&sandbox.path(""), &["init", "-q", "--bare", "empty.git"]);
     let place = sandbox.path("repos/empty.git");
-    assert!(sandbox.git.clone_bare(sandbox.path("empty.git").to_str().unwrap(), &place, None).await.unwrap());
+    assert!(sandbox.git.clone_bare(sandbox.path("empty.git").to_str().unwrap(), &place, 0, None).await.unwrap());
     assert!(!Repository::open_bare(&sandbox.git, &place).unwrap().has_commits().await.unwrap());
 }
 
@@ -122,13 +122,13 @@ async fn credentials_reach_the_remote_and_nothing_else() {
     let place = sandbox.path("repos/app.git");
     let credential = Credential::new("me", "s3cret");
     let url = format!("http://127.0.0.1:{port}/acme/app.git");
-    let error = git.clone_bare(&url, &place, Some(&credential)).await.unwrap_err();
+    let error = git.clone_bare(&url, &place, 0, Some(&credential)).await.unwrap_err();
     assert!(matches!(error, Error::Auth { .. }), "{error:?}");
     assert!(seen.lock().unwrap().contains("Authorization: Basic bWU6czNjcmV0"), "{}", seen.lock().unwrap());
 
     seen.lock().unwrap().clear();
     let embedded = format!("http://me:s3cret@127.0.0.1:{port}/acme/app.git");
-    let error = git.clone_bare(&embedded, &place, None).await.unwrap_err();
+    let error = git.clone_bare(&embedded, &place, 0, None).await.unwrap_err();
     assert!(seen.lock().unwrap().contains("Authorization: Basic bWU6czNjcmV0"));
     let told = format!("{error} {error:?} {}", std::fs::read_to_string(&log).unwrap());
     assert!(!told.contains("s3cret") && !told.contains("bWU6czNjcmV0"), "{told}");
@@ -150,4 +150,18 @@ async fn credentials_reach_the_remote_and_nothing_else() {
     let error = repository.sync("origin", None).await.unwrap_err();
     assert!(matches!(error, Error::Auth { .. }), "{error:?}");
     assert!(!seen.lock().unwrap().contains("Authorization"));
+}
+
+#[tokio::test]
+async fn a_clone_can_leave_the_past_behind() {
+    let sandbox = Sandbox::new().await;
+    let root = sandbox.init_cloned("app");
+    for name in ["one", "two", "three"] {
+        sandbox.commit(&root, name, name);
+    }
+    sandbox.run(&root, &["push", "-q", "origin", "HEAD:main"]);
+    let place = sandbox.path("shallow.git");
+    let url = format!("file://{}", sandbox.path("app.git").display());
+    assert!(sandbox.git.clone_bare(&url, &place, 2, None).await.unwrap());
+    assert_eq!(sandbox.run(&place, &["rev-list", "--count", "--all"]), "2");
 }

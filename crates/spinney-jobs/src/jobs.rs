@@ -122,7 +122,7 @@ impl<'e> Jobs<'e> {
                 hint: format!("`spinney repo add {url}` clones it; `auto_clone = true` lets its jobs do so"),
             });
         }
-        let add = spinney_engine::AddRepository::default();
+        let add = spinney_engine::AddRepository { depth: directory.clone_depth, ..Default::default() };
         Ok(self.engine.add_repository(url, self.engine.home().root(), &add, &|_| {}).await?)
     }
 

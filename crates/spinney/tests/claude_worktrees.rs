@@ -299,5 +299,5 @@ fn claude_removes_only_what_nobody_could_miss() {
     let row = story.show("task-work");
     assert_eq!(row.text("status"), "active", "{}", ran.told());
     assert_eq!(fs::read_to_string(row.path().join("hello.txt")).unwrap(), "work\n");
-    assert!(claude.was_told(&format!("kept at {}", row.path().display())), "{}", ran.told());
+    assert!(claude.was_told("could not remove it"), "{}", ran.told());
 }

@@ -56,7 +56,9 @@ enum RepoCommand {
 
 pub async fn run(app: &App, args: RepoArgs) -> Result<u8> {
     match args.command {
-        RepoCommand::Add { place, name, token_env } => add(app, &place, AddRepository { name, token_env }).await,
+        RepoCommand::Add { place, name, token_env } => {
+            add(app, &place, AddRepository { name, token_env, depth: 0 }).await
+        }
         RepoCommand::Ls => ls(app).await,
         RepoCommand::Sync { repository } => sync(app, repository).await,
         RepoCommand::Rm { repository, force } => rm(app, repository, force).await,
