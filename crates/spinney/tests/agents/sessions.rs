@@ -1,0 +1,1 @@
+//! Which conversation a job goes on with.

@@ -1,0 +1,163 @@
+//! A repository, an agent in the person's configuration, and a model that does what the prompt says.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use spinney_testkit::{AgentCli, Cli, Running, Sandbox, StubModel};
+
+use crate::common::Story;
+
+/// An agent `coder` that has one of the real programs.
+pub struct Stage {
+    pub story: Story,
+    pub model: StubModel,
+    pub cli: Cli,
+    agent: Option<(AgentCli, &'static str)>,
+}
+
+impl Stage {
+    /// With more lines for the agent's table.
+    pub fn new(agent: &AgentCli, runtime: &'static str, settings: &str) -> Self {
+        let stage = Self::without_agent();
+        let home = stage.story.sandbox().home();
+        let variables = agent.environment(&stage.model, &home);
+        let cli = variables.into_iter().fold(stage.cli.clone(), |cli, (name, value)| cli.with_variable(name, value));
+        let stage = Self { cli, agent: Some((agent.clone(), runtime)), ..stage };
+        stage.configure(settings);
+        stage
+    }
+
+    /// Claude Code with these settings; none where it is not installed.
+    pub fn claude(settings: &str) -> Option<Self> {
+        Some(Self::new(&AgentCli::claude()?, "claude", settings))
+    }
+
+    /// The program is a shell script, which is given the prompt on its standard input.
+    pub fn scripted(runtime: &'static str, script: &str, settings: &str) -> Self {
+        let stage = Self::without_agent();
+        let command = json!(["/bin/sh", "-c", script]);
+        stage.story.sandbox().write_config(&config(runtime, &command, settings));
+        stage
+    }
+
+    fn without_agent() -> Self {
+        // Not in the directory for temporary files, which Codex's sandbox leaves open.
+        let sandbox = Sandbox::inside(Path::new(env!("CARGO_TARGET_TMPDIR")));
+        let story = Story::of(sandbox.repository("app").with_remote());
+        let cli = story.cli.clone();
+        Self { story, model: StubModel::start(), cli, agent: None }
+    }
+
+    /// Writes the person's configuration: the agent, with these lines in its table.
+    pub fn configure(&self, settings: &str) {
+        let (agent, runtime) = self.agent.as_ref().expect("it has a real program");
+        self.story.sandbox().write_config(&config(runtime, &json!([agent.program()]), settings));
+    }
+
+    /// `spinney run` with these arguments, to its end with this exit status.
+    #[track_caller]
+    pub fn run(&self, status: i32, arguments: &[&str]) -> Job {
+        Job(self.cli.run(&[&["--json", "run"], arguments].concat()).exits(status).json())
+    }
+
+    /// The same, left to itself.
+    pub fn spawn(&self, arguments: &[&str]) -> Running {
+        self.cli.spawn(&[&["--json", "run"], arguments].concat())
+    }
+
+    /// The newest job, as it is now.
+    #[track_caller]
+    pub fn newest(&self) -> Job {
+        Job(self.cli.run(&["jobs", "--json", "-n", "1"]).ok().json()["jobs"][0].clone())
+    }
+
+    /// A file of the person's home.
+    pub fn home(&self, path: &str) -> PathBuf {
+        self.story.sandbox().home().join(path)
+    }
+
+    /// Whether any request that the model got mentions all of these texts.
+    pub fn was_told(&self, texts: &[&str]) -> bool {
+        self.model.requests().iter().any(|request| texts.iter().all(|text| request.mentions(text)))
+    }
+
+    /// The subjects of a branch's own commits on the remote, newest first.
+    #[track_caller]
+    pub fn pushed(&self, branch: &str) -> Vec<String> {
+        let log = self.story.remote().git(&["log", "--format=%s", &format!("main..{branch}")]);
+        log.lines().map(str::to_owned).collect()
+    }
+
+    /// A file of a branch on the remote.
+    #[track_caller]
+    pub fn pushed_file(&self, branch: &str, path: &str) -> String {
+        self.story.remote().git(&["show", &format!("{branch}:{path}")])
+    }
+}
+
+fn config(runtime: &str, command: &Value, settings: &str) -> String {
+    format!("[agents.coder]\nruntime = \"{runtime}\"\ncommand = {command}\n{settings}\n")
+}
+
+/// A job as `--json` tells it.
+#[derive(Debug)]
+pub struct Job(pub Value);
+
+impl Job {
+    #[track_caller]
+    pub fn text(&self, key: &str) -> &str {
+        self.0[key].as_str().unwrap_or_else(|| panic!("no text `{key}` in {:#}", self.0))
+    }
+
+    pub fn status(&self) -> &str {
+        self.text("status")
+    }
+
+    pub fn summary(&self) -> &str {
+        self.text("summary")
+    }
+
+    #[track_caller]
+    pub fn path(&self) -> PathBuf {
+        PathBuf::from(self.text("path"))
+    }
+
+    /// A file of its workspace.
+    #[track_caller]
+    pub fn file(&self, path: &str) -> String {
+        let path = self.path().join(path);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("`{}`: {error}", path.display()))
+    }
+
+    pub fn sessions(&self) -> &[Value] {
+        self.0["sessions"].as_array().unwrap()
+    }
+
+    /// Each session's status, and whether it went on with an earlier one's conversation.
+    pub fn session_states(&self) -> Vec<(&str, bool)> {
+        let states = self.sessions().iter();
+        states.map(|session| (session["status"].as_str().unwrap(), session["resumed"] == true)).collect()
+    }
+
+    /// The name of its last session's conversation.
+    #[track_caller]
+    pub fn conversation(&self) -> &str {
+        self.sessions().last().unwrap()["conversation"].as_str().unwrap()
+    }
+
+    /// The events of its log of one kind.
+    #[track_caller]
+    pub fn events(&self, kind: &str) -> Vec<Value> {
+        let log = fs::read_to_string(self.text("log")).unwrap();
+        let events = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        events.filter(|event| event["type"] == kind).collect()
+    }
+
+    /// How many messages the model said that it had seen.
+    #[track_caller]
+    pub fn seen(&self) -> usize {
+        let (before, _) = self.summary().rsplit_once(" messages seen)").expect("the model came to its end");
+        before.rsplit('(').next().unwrap().parse().unwrap()
+    }
+}
