@@ -19,8 +19,8 @@ fn read(request: &Value) -> Conversation {
     for message in list(&request["messages"]) {
         let is = |kind: &str| list(&message["content"]).filter(|block| block["type"] == kind).count();
         match message["role"].as_str() {
-            // Beside a tool's result stand only reminders.
-            Some("user") if is("tool_result") == 0 => entries.push(Entry::Prompt(texts(&message["content"]))),
+            // Beside a tool's result stand reminders, and the prompt after a turn that failed.
+            Some("user") => entries.push(Entry::Prompt(texts(&message["content"]))),
             Some("assistant") => entries.extend((0..is("tool_use")).map(|_| Entry::Call)),
             _ => entries.push(Entry::Other),
         }
