@@ -63,10 +63,12 @@ impl Run<'_> {
     }
 
     /// What the session after a hand-off is asked.
-    pub(super) fn next_prompt(&self, note: &str) -> String {
-        format!(
-            "You go on with a task that another session began in this directory. The task:\n\n{}\n\nIts hand-off note:\n\n{note}",
-            self.job.prompt
-        )
+    pub(super) fn next_prompt(&self, note: Option<&str>) -> String {
+        let left = match note {
+            Some(note) => format!("Its hand-off note:\n\n{note}"),
+            None => "It left no note: look at what is there.".to_owned(),
+        };
+        let task = &self.job.prompt;
+        format!("You go on with a task that another session began in this directory. The task:\n\n{task}\n\n{left}")
     }
 }

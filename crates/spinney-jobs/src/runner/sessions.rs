@@ -29,8 +29,8 @@ impl Run<'_> {
             if !turned.full {
                 return self.conclude(turned);
             }
-            let note = self.ask_for_note(place, &turned).await?;
-            prompt = self.next_prompt(&note);
+            let note = self.ask_for_note(place, turned).await?;
+            prompt = self.next_prompt(note.as_deref());
         }
         Ok(())
     }
@@ -57,8 +57,8 @@ impl Run<'_> {
     ) -> Step<Turned> {
         let hand_off_at = if may_hand_off { self.hand_off_at() } else { Share::ZERO };
         if let Some(conversation) = resumed {
-            let session = self.begin_session(Some(&conversation), true).await?;
             let conversation = Conversation::Resumed(&conversation);
+            let session = self.begin_session(conversation).await?;
             let turned = self.take_turn(place, session, conversation, prompt, hand_off_at).await?;
             if turned.end.error != Some(Failure::ConversationGone) {
                 return self.end_session(turned).await;
@@ -69,8 +69,8 @@ impl Run<'_> {
             self.warn("the conversation of the session before is gone; this one starts fresh");
         }
         let named = (self.agent.runtime.resuming() == Resuming::ByOurName).then(uuid::random);
-        let session = self.begin_session(named.as_deref(), false).await?;
         let conversation = Conversation::New(named.as_deref());
+        let session = self.begin_session(conversation).await?;
         let turned = self.take_turn(place, session, conversation, prompt, hand_off_at).await?;
         self.end_session(turned).await
     }
@@ -82,35 +82,37 @@ impl Run<'_> {
         }
     }
 
-    async fn begin_session(&mut self, conversation: Option<&str>, resumed: bool) -> Step<Session> {
+    async fn begin_session(&mut self, conversation: Conversation<'_>) -> Step<Session> {
         let runtime = self.agent.runtime.name();
-        let mut session = new_session(&self.job, &self.agent.name, runtime);
-        session.conversation = conversation.map(ToOwned::to_owned);
-        session.resumed = resumed;
+        let session = new_session(&self.job, &self.agent.name, runtime, conversation);
         self.jobs.engine.store().read().await?.put_session(&session).await?;
         fail::point("job.session")?;
         self.begin(JobPhase::Session, Some(runtime.to_owned()));
         Ok(session)
     }
 
-    /// Writes how a session ended, and adds it to what the job took.
+    /// Writes how a session ended, and adds it to what the job took. One that is full has a note to write yet.
     async fn end_session(&mut self, mut turned: Turned) -> Step<Turned> {
-        let usage = turned.end.usage;
-        if usage.tokens() > 0 || usage.cost_micros.is_some() {
-            turned.session.usage = usage;
+        self.job.outcome.denied.append(&mut turned.denied);
+        if turned.full {
+            self.jobs.engine.store().read().await?.put_session(&turned.session).await?;
+            return Ok(turned);
         }
-        turned.session.status = match (&turned.end.error, turned.full, turned.stop) {
-            (_, true, _) => SessionStatus::HandedOff,
-            (_, _, stop) if stop != Stop::No => SessionStatus::Ended,
-            (Some(_), ..) => SessionStatus::Failed,
-            (None, ..) => SessionStatus::Finished,
+        let status = match (&turned.end.error, turned.stop) {
+            (_, stop) if stop != Stop::No => SessionStatus::Ended,
+            (Some(_), _) => SessionStatus::Failed,
+            (None, _) => SessionStatus::Finished,
         };
+        self.end_session_as(turned, status).await
+    }
+
+    async fn end_session_as(&mut self, mut turned: Turned, status: SessionStatus) -> Step<Turned> {
+        turned.session.status = status;
         turned.session.ended_at = Some(Timestamp::now());
         self.jobs.engine.store().read().await?.put_session(&turned.session).await?;
         self.job.outcome.usage = self.job.outcome.usage.plus(turned.session.usage);
-        self.job.outcome.denied.append(&mut turned.denied);
         let error = match &turned.end.error {
-            Some(Failure::Other(text)) if turned.stop == Stop::No && !turned.full => Some(text.clone()),
+            Some(Failure::Other(text)) if turned.stop == Stop::No => Some(text.clone()),
             _ => None,
         };
         let summary = turned.end.summary.clone();
@@ -118,26 +120,39 @@ impl Run<'_> {
         Ok(turned)
     }
 
-    /// Asks a session that was ended because its context was full for a note to its successor.
-    async fn ask_for_note(&mut self, place: &Place, full: &Turned) -> Step<String> {
+    /// Asks a session that was ended because its context was full for a note to its successor: its last turn. There is
+    /// none where its conversation can't be gone on with.
+    async fn ask_for_note(&mut self, place: &Place, full: Turned) -> Step<Option<String>> {
         let Some(conversation) = full.session.conversation.clone() else {
-            return Err(End::Failed("its context is full, and its runtime told no name to go on with".to_owned()));
+            self.warn("its context is full, and its runtime told no name to go on with: there is no hand-off note");
+            self.end_session_as(full, SessionStatus::HandedOff).await?;
+            return Ok(None);
         };
-        let session = self.begin_session(Some(&conversation), true).await?;
+        self.begin(JobPhase::Session, Some("its context is full: it is asked for a hand-off note".to_owned()));
         let resumed = Conversation::Resumed(&conversation);
-        let turned = self.take_turn(place, session, resumed, HAND_OFF, Share::ZERO).await?;
-        let turned = self.end_session(turned).await?;
+        let mut turned = self.take_turn(place, full.session, resumed, HAND_OFF, Share::ZERO).await?;
+        self.job.outcome.denied.append(&mut turned.denied);
         if turned.stop != Stop::No {
-            return Err(End::Stopped(turned.stop));
+            let stop = turned.stop;
+            self.end_session_as(turned, SessionStatus::Ended).await?;
+            return Err(End::Stopped(stop));
         }
-        let note = match (turned.end.error, turned.end.summary) {
-            (None, Some(note)) if !note.trim().is_empty() => note,
-            (Some(Failure::Other(text)), _) => {
+        let note = turned.end.summary.clone().filter(|note| !note.trim().is_empty());
+        match turned.end.error.clone() {
+            Some(Failure::Other(text)) => {
+                self.end_session_as(turned, SessionStatus::Failed).await?;
                 return Err(End::Failed(format!("its context is full, and no hand-off note could be had: {text}")));
             }
-            _ => return Err(End::Failed("its context is full, and it wrote no hand-off note".to_owned())),
-        };
-        self.emit(JobEvent::HandOff { note: note.clone() });
+            Some(Failure::ConversationGone) => {
+                self.warn("its context is full and its conversation is gone: there is no hand-off note");
+            }
+            None if note.is_none() => self.warn("its context is full, and it wrote no hand-off note"),
+            None => {}
+        }
+        self.end_session_as(turned, SessionStatus::HandedOff).await?;
+        if let Some(note) = note.clone() {
+            self.emit(JobEvent::HandOff { note });
+        }
         Ok(note)
     }
 

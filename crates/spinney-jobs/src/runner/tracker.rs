@@ -1,11 +1,12 @@
 //! Follows a session's events: into the log, and into what is known of the session.
 
 use spinney_core::quantity::Share;
-use spinney_core::{AgentName, JobEvent, Session};
+use spinney_core::{AgentName, JobEvent, Session, Usage};
 use spinney_store::Store;
 
 use crate::Sink;
 use crate::log::Log;
+use crate::runtime::Conversation;
 
 /// As many denials as anybody reads.
 const MAX_DENIALS: usize = 100;
@@ -15,6 +16,8 @@ pub(super) struct Tracker<'a> {
     log: &'a mut Log,
     store: Store,
     pub session: Session,
+    /// What the session took before this turn.
+    before: Usage,
     pub denied: Vec<String>,
     /// At which share of the window a hand-off is due; zero: never.
     hand_off_at: Share,
@@ -25,11 +28,19 @@ pub(super) struct Tracker<'a> {
 
 impl<'a> Tracker<'a> {
     pub(super) fn new(log: &'a mut Log, store: Store, session: Session, hand_off_at: Share) -> Self {
-        Self { log, store, session, denied: Vec::new(), hand_off_at, is_full: false, goes_on_full: false }
+        let before = session.usage;
+        Self { log, store, session, before, denied: Vec::new(), hand_off_at, is_full: false, goes_on_full: false }
     }
 
     pub(super) fn flush(&mut self) {
         self.log.flush();
+    }
+
+    /// What the session took, once a turn has ended and told what it alone took.
+    pub(super) fn count(&mut self, turn: Usage) {
+        if turn != Usage::default() {
+            self.session.usage = self.before.plus(turn);
+        }
     }
 
     /// Remembers the conversation's name at once: who has to go on after a death needs it.
@@ -48,10 +59,11 @@ impl<'a> Tracker<'a> {
 }
 
 impl Sink for Tracker<'_> {
-    fn emit(&mut self, event: JobEvent) {
-        match &event {
+    fn emit(&mut self, mut event: JobEvent) {
+        match &mut event {
             JobEvent::SessionStarted { conversation: Some(conversation), .. } => self.remember(conversation.clone()),
             JobEvent::Usage { usage, context_tokens, context_window } => {
+                *usage = self.before.plus(*usage);
                 self.session.usage = *usage;
                 self.session.context_tokens = context_tokens.or(self.session.context_tokens);
                 self.session.context_window = context_window.or(self.session.context_window);
@@ -70,7 +82,16 @@ impl Sink for Tracker<'_> {
 }
 
 /// The row of a session that begins.
-pub(super) fn new_session(job: &spinney_core::Job, agent: &AgentName, runtime: &str) -> Session {
+pub(super) fn new_session(
+    job: &spinney_core::Job,
+    agent: &AgentName,
+    runtime: &str,
+    conversation: Conversation<'_>,
+) -> Session {
+    let (name, resumed) = match conversation {
+        Conversation::New(name) => (name, false),
+        Conversation::Resumed(name) => (Some(name), true),
+    };
     Session {
         id: spinney_core::SessionId::generate(),
         job_id: job.id.clone(),
@@ -78,10 +99,10 @@ pub(super) fn new_session(job: &spinney_core::Job, agent: &AgentName, runtime: &
         agent: agent.to_string(),
         work: job.work.clone(),
         runtime: runtime.to_owned(),
-        conversation: None,
-        resumed: false,
+        conversation: name.map(ToOwned::to_owned),
+        resumed,
         status: spinney_core::SessionStatus::Running,
-        usage: spinney_core::Usage::default(),
+        usage: Usage::default(),
         context_tokens: None,
         context_window: None,
         started_at: spinney_core::Timestamp::now(),

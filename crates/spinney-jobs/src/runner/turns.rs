@@ -104,7 +104,7 @@ impl Run<'_> {
                 let ran = started.run(invocation.stdin, &control, &mut listener).await.map_err(failed)?;
                 let end = listener.reader.end(&ran.exit);
                 // One that came to its end although its context was full has ended.
-                let full = ran.ended_by_listener && end.error.is_some();
+                let full = ran.ended_by_listener && ran.stop == Stop::No && end.error.is_some();
                 (end, ran.stop, full)
             }
             Protocol::Dialogue(dialogue) => {
@@ -113,6 +113,7 @@ impl Run<'_> {
             }
         };
         tracker.flush();
+        tracker.count(end.usage);
         let Tracker { session, denied, .. } = tracker;
         Ok(Turned { end, session, denied, stop, full })
     }
