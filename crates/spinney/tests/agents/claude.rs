@@ -41,3 +41,72 @@ fn claude_edits_and_commits_and_its_branch_is_pushed() {
         assert!(request.tools().contains(&"Bash".to_owned()) && !request.tools().contains(&"WebSearch".to_owned()));
     }
 }
+
+#[test]
+fn what_claude_may_not_do_is_told_and_is_no_failure() {
+    let Some(stage) = Stage::claude("") else { return };
+    let job = stage.run(0, &["--task", "denied", "STUB:WRITE a.txt x\nSTUB:DENIED"]);
+    assert_eq!((job.status(), &job.0["commits"]), ("completed", &json!(1)));
+    assert_eq!(job.0["denied"], json!(["Bash: git commit --allow-empty --message denied"]));
+    assert_eq!(job.events("permission_denied").len(), 1);
+}
+
+#[test]
+fn a_failure_of_the_api_fails_the_job_and_its_work_stays() {
+    let Some(stage) = Stage::claude("allowed_tools = [\"Bash(git:*)\"]") else { return };
+    let prompt = "STUB:WRITE a.txt one\nSTUB:BASH git add a.txt\nSTUB:BASH git commit --quiet --message told\n\
+        STUB:WRITE b.txt two\nSTUB:FAIL 400";
+    let job = stage.run(1, &["--issue", "7", prompt]);
+    assert_eq!(job.status(), "failed");
+    assert!(job.text("error").contains("the stub fails as told"), "{}", job.text("error"));
+    assert_eq!((job.session_states(), &job.0["push"]), (vec![("failed", false)], &json!(null)));
+    // What was committed is committed, the rest is as it was left, and nothing left the machine.
+    let sandbox = stage.story.sandbox();
+    assert_eq!(sandbox.git(job.path(), &["log", "--format=%s", "-1"]), "told");
+    assert_eq!(sandbox.git(job.path(), &["status", "--porcelain"]), "?? b.txt");
+    assert_eq!(stage.story.remote().git(&["for-each-ref", "--format=%(refname:short)", "refs/heads"]), "main");
+
+    // What the person does about it is theirs: the same session goes on.
+    let again = stage.run(0, &["--issue", "7", "STUB:WRITE c.txt three"]);
+    assert_eq!(again.session_states(), [("finished", true)]);
+    assert_eq!((again.conversation(), again.text("push")), (job.conversation(), "pushed"));
+    assert_eq!(stage.pushed_file("agent/coder/issue-7", "b.txt"), "two");
+}
+
+#[test]
+fn a_server_that_fails_once_is_asked_again() {
+    let Some(stage) = Stage::claude("") else { return };
+    let job = stage.run(0, &["--task", "once", "STUB:FAILONCE 529\nSTUB:WRITE a.txt x"]);
+    assert_eq!((job.status(), job.events("retry").len()), ("completed", 1));
+}
+
+#[test]
+fn no_secret_reaches_claude() {
+    let settings = "allowed_tools = [\"Bash\"]\nenv = { OF_THE_AGENT = \"yes\" }";
+    let Some(mut stage) = Stage::claude(settings) else { return };
+    let secrets = ["GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN", "FORGEJO_TOKEN", "SLACK_BOT_TOKEN", "OPENAI_API_KEY"];
+    for name in secrets {
+        stage.cli = stage.cli.with_variable(name, "secret-of-a-forge");
+    }
+    let job = stage.run(0, &["--issue", "3", "--title", "Dark mode", "STUB:BASH env > environment.txt"]);
+    let environment = job.file("environment.txt");
+    assert!(!environment.contains("secret-of-a-forge"), "{environment}");
+    for (name, value) in [
+        ("OF_THE_AGENT", "yes"),
+        ("SPINNEY_JOB_ID", job.text("id")),
+        ("SPINNEY_WORKTREE_PATH", job.text("path")),
+        ("SPINNEY_WORKTREE_BRANCH", "agent/coder/issue-3"),
+        ("SPINNEY_WORK_ITEM_ID", "issue-3"),
+        ("SPINNEY_WORK_ITEM_TITLE", "Dark mode"),
+    ] {
+        assert!(environment.lines().any(|line| line == format!("{name}={value}")), "{name}: {environment}");
+    }
+}
+
+/// Claude Code takes some prompts that begin so for commands of its own.
+#[test]
+fn a_prompt_that_begins_with_a_path_reaches_the_model() {
+    let Some(stage) = Stage::claude("") else { return };
+    let job = stage.run(0, &["--task", "path", "/src/lib.rs is wrong:\nSTUB:WRITE a.txt x"]);
+    assert_eq!((job.text("push"), job.file("a.txt").as_str()), ("pushed", "x\n"));
+}

@@ -4,7 +4,9 @@
 //! and is over.
 
 mod claude;
-mod sessions;
 #[path = "../common/mod.rs"]
 mod common;
+mod ending;
+mod hand_off;
+mod sessions;
 mod stage;
