@@ -149,7 +149,7 @@ impl<'e> Jobs<'e> {
 
     /// Starts a job's process; a job that can't be started has failed.
     async fn start(&self, job: &Job, lock: JobLock) -> Result<()> {
-        let Err(error) = self.launcher.start(self.engine.home().root(), &job.id, &lock) else { return Ok(()) };
+        let Err(error) = self.launcher.start(self.engine, &job.id, &lock) else { return Ok(()) };
         let mut failed = Job { status: JobStatus::Failed, ended_at: Some(Timestamp::now()), ..job.clone() };
         failed.outcome.error = Some(error.to_string());
         let mut db = self.engine.store().write().await?;

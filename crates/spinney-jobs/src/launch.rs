@@ -1,10 +1,11 @@
 //! Starts a job's process: this very program, in a session of its own, with the job's lock as its standard input.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Stdio;
 
 use spinney_core::JobId;
+use spinney_engine::Engine;
 use tokio::process::Command;
 
 use crate::lock::JobLock;
@@ -22,11 +23,12 @@ pub struct Launcher {
 }
 
 impl Launcher {
-    /// Starts the process of a job, which keeps the lock from here on.
-    pub(crate) fn start(&self, home: &Path, job: &JobId, lock: &JobLock) -> Result<()> {
+    /// Starts the process of a job, which keeps the lock from here on. It has the environment that the engine has.
+    pub(crate) fn start(&self, engine: &Engine, job: &JobId, lock: &JobLock) -> Result<()> {
         #[expect(clippy::disallowed_methods, reason = "this very program, as the process of one job")]
         let mut command = Command::new(&self.program);
-        command.args(&self.arguments).arg(COMMAND).arg(job.as_str()).current_dir(home);
+        command.args(&self.arguments).arg(COMMAND).arg(job.as_str()).current_dir(engine.home().root());
+        command.env_clear().envs(engine.environment().iter().cloned());
         command.stdin(lock.carrier()?).stdout(Stdio::null()).stderr(Stdio::null());
         // It outlives whoever started it; while that one lives, it is waited for in the background.
         command.spawn().map(drop).map_err(|source| Error::Start { source })

@@ -23,6 +23,11 @@ impl Environment {
         Self { variables: std::env::vars_os().collect() }
     }
 
+    /// An environment of one's own choice.
+    pub fn of(variables: Vec<(OsString, OsString)>) -> Self {
+        Self { variables }
+    }
+
     /// All of it, for the engine.
     pub fn all(&self) -> Vec<(OsString, OsString)> {
         self.variables.clone()

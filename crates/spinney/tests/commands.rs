@@ -109,14 +109,6 @@ fn json_is_one_document_on_stdout() {
 }
 
 #[test]
-fn the_demo_runs_by_itself() {
-    let sandbox = Sandbox::new();
-    let ran = sandbox.cli(BINARY).run(&["demo", "--json"]).ok();
-    assert!(ran.json().is_object(), "{}", ran.told());
-    assert!(!sandbox.spinney_home().exists(), "the demo has a home of its own");
-}
-
-#[test]
 fn a_workspace_has_every_documented_field() {
     let story = Story::new();
     let made = story.make(&["--issue", "42", "--platform", "api"]).0;

@@ -46,20 +46,24 @@ impl Interrupts {
 
     /// Waits for a signal for some time.
     pub async fn within(&mut self, time: Duration) -> Option<Heard> {
+        tokio::time::timeout(time, self.heard()).await.ok()
+    }
+
+    /// Waits for a signal.
+    pub async fn heard(&mut self) -> Heard {
         if self.others.is_none() {
             let others = (listen_to(SignalKind::terminate()), listen_to(SignalKind::hangup()));
-            self.others = Some((others.0.ok()?, others.1.ok()?));
+            self.others = others.0.ok().zip(others.1.ok());
         }
-        let (terminate, hang_up) = self.others.as_mut()?;
+        let Some((terminate, hang_up)) = self.others.as_mut() else { return std::future::pending().await };
         tokio::select! {
             biased;
-            _ = terminate.recv() => Some(Heard::Terminate),
-            _ = hang_up.recv() => Some(Heard::HangUp),
+            _ = terminate.recv() => Heard::Terminate,
+            _ = hang_up.recv() => Heard::HangUp,
             _ = self.interrupt.recv() => {
                 self.presses += 1;
-                Some(Heard::Interrupt(self.presses))
+                Heard::Interrupt(self.presses)
             }
-            () = tokio::time::sleep(time) => None,
         }
     }
 }

@@ -13,7 +13,7 @@ use spinney_core::{Cancel, Job};
 use spinney_engine::Engine;
 use spinney_jobs::{Error, Jobs};
 
-pub use ending::outcome;
+pub use ending::{outcome, tell_all};
 pub use interrupts::Interrupts;
 pub use live::lasted;
 pub use watched::Watched;
@@ -46,9 +46,9 @@ pub async fn to_the_end(
     jobs: &Jobs<'_>,
     watched: Vec<Watched>,
     asked: &Asked,
-    interrupts: Interrupts,
+    mut interrupts: Interrupts,
 ) -> Result<u8> {
-    let (watched, left) = follow(app, jobs, watched, asked.many, interrupts).await?;
+    let (watched, left) = follow(app, jobs, watched, asked.many, Some(&mut interrupts)).await?;
     if let Some(status) = left {
         return Ok(status);
     }
@@ -58,7 +58,7 @@ pub async fn to_the_end(
     } else if let ([job], false) = (over.as_slice(), asked.many) {
         ending::tell(app, engine, job).await?;
     } else {
-        ending::tell_all(app, engine, &over).await?;
+        tell_all(app, engine, &over).await?;
         asked.failed.iter().for_each(|(_, error)| error.print(false));
     }
     let statuses = over.iter().map(|job| jobs::exit_status(job.status));
@@ -94,13 +94,13 @@ async fn print_documents(app: &App, engine: &Engine, jobs: &Jobs<'_>, over: &[Jo
     Ok(())
 }
 
-/// Follows jobs; with an exit status when the person left before they were over.
-async fn follow(
+/// Follows jobs; with an exit status when the person left before they were over. Without interrupts, nobody can.
+pub async fn follow(
     app: &App,
     jobs: &Jobs<'_>,
     mut watched: Vec<Watched>,
     many: bool,
-    mut interrupts: Interrupts,
+    mut interrupts: Option<&mut Interrupts>,
 ) -> Result<(Vec<Watched>, Option<u8>)> {
     app.ui.progress.clear();
     let mut view = View::new(&app.ui, &watched, many);
@@ -114,7 +114,14 @@ async fn follow(
             return Ok((watched, None));
         }
         let pause = if has_more { BREATH } else { LOOK_EVERY };
-        match interrupts.within(pause).await {
+        let heard = match &mut interrupts {
+            Some(interrupts) => interrupts.within(pause).await,
+            None => {
+                tokio::time::sleep(pause).await;
+                None
+            }
+        };
+        match heard {
             None => {}
             Some(Heard::Interrupt(1)) => {
                 view.say("cancelling… Ctrl-C again ends it at once");
