@@ -5,7 +5,7 @@ use std::time::Duration;
 use spinney_core::config::ForgeConfig;
 use spinney_core::forge::PullRequestState;
 use spinney_core::{Forge, ForgeKind, Workspace};
-use spinney_forge::{ForgeOptions, KindOptions, Patience, locate, token};
+use spinney_forge::{ForgeOptions, KindOptions, Located, Patience, locate, token};
 
 use crate::context::Context;
 use crate::verdict::ForgeWord;
@@ -26,36 +26,46 @@ impl Engine {
     }
 
     async fn forge_with(&self, context: &Context, patience: Patience) -> Result<Option<Box<dyn Forge>>> {
+        let Some((located, mut options)) = self.locate_forge(context).await? else { return Ok(None) };
+        options.patience = patience;
+        let environment = self.texts();
+        let variable = token_variable(context, located.kind);
+        match located.kind {
+            ForgeKind::Github => {
+                let host = web_host(&located.api_url);
+                options.github.token = token::github(&environment, &variable, host).await;
+            }
+            ForgeKind::Gitlab => {
+                options.gitlab.token = token::from_environment(located.kind, &environment, &variable);
+            }
+            ForgeKind::Forgejo => {
+                options.forgejo.token = token::from_environment(located.kind, &environment, &variable);
+            }
+        }
+        let opened = spinney_forge::open(&located, &options);
+        opened.map(Some).map_err(|error| Error::Forge { kind: located.kind, reason: error.to_string() })
+    }
+
+    /// Where a repository is on which forge, and how the forges are spoken to, without their tokens.
+    pub(crate) async fn locate_forge(&self, context: &Context) -> Result<Option<(Located, ForgeOptions)>> {
         let Some(remote) = self.remote(context).await? else { return Ok(None) };
         let config = &context.config().forge;
         let kind = |forge: &ForgeConfig| KindOptions {
             api_url: forge.api_url.as_ref().map(ToString::to_string).unwrap_or_default(),
             token: None,
         };
-        let mut options = ForgeOptions {
+        let options = ForgeOptions {
             github: kind(&config.github),
             gitlab: kind(&config.gitlab),
             forgejo: kind(&config.forgejo),
-            patience,
             ..ForgeOptions::default()
         };
-        let Some(located) = locate(&remote.url, &options) else { return Ok(None) };
-        let environment = self.texts();
-        let variable = |forge: &ForgeConfig| forge.token_env.as_ref().map(ToString::to_string).unwrap_or_default();
-        match located.kind {
-            ForgeKind::Github => {
-                let host = web_host(&located.api_url);
-                options.github.token = token::github(&environment, &variable(&config.github), host).await;
-            }
-            ForgeKind::Gitlab => {
-                options.gitlab.token = token::from_environment(located.kind, &environment, &variable(&config.gitlab));
-            }
-            ForgeKind::Forgejo => {
-                options.forgejo.token = token::from_environment(located.kind, &environment, &variable(&config.forgejo));
-            }
-        }
-        let opened = spinney_forge::open(&located, &options);
-        opened.map(Some).map_err(|error| Error::Forge { kind: located.kind, reason: error.to_string() })
+        Ok(locate(&remote.url, &options).map(|located| (located, options)))
+    }
+
+    /// The variable that a forge's token is in; none where there is no token, or another program knows it.
+    pub(crate) fn token_source(&self, context: &Context, kind: ForgeKind) -> Option<String> {
+        token::variable(kind, &self.texts(), &token_variable(context, kind)).map(ToOwned::to_owned)
     }
 
     /// What a forge says of a workspace's branch. One that was never pushed has no pull request. Where the forge gives no
@@ -87,10 +97,26 @@ impl Engine {
     }
 }
 
+/// The variable that the configuration names for a forge's token.
+fn token_variable(context: &Context, kind: ForgeKind) -> String {
+    let config = &context.config().forge;
+    let forge = match kind {
+        ForgeKind::Github => &config.github,
+        ForgeKind::Gitlab => &config.gitlab,
+        ForgeKind::Forgejo => &config.forgejo,
+    };
+    forge.token_env.as_ref().map(ToString::to_string).unwrap_or_default()
+}
+
+/// The host of an API: `api.github.com` for `https://api.github.com`.
+pub(crate) fn api_host(api_url: &str) -> &str {
+    let host = api_url.split_once("://").map_or(api_url, |(_, rest)| rest);
+    host.split('/').next().unwrap_or(host)
+}
+
 /// The host of the pages that belong to an API: `github.com` for `https://api.github.com`.
 fn web_host(api_url: &str) -> &str {
-    let host = api_url.split_once("://").map_or(api_url, |(_, rest)| rest);
-    let host = host.split('/').next().unwrap_or(host);
+    let host = api_host(api_url);
     host.strip_prefix("api.").unwrap_or(host)
 }
 

@@ -26,15 +26,23 @@ fn is_usual(kind: ForgeKind, token_env: &str) -> bool {
     token_env.is_empty() || usual_variables(kind).contains(&token_env)
 }
 
-/// The token that the environment holds: in the variable `token_env`, or, where that is empty or one of the usual
-/// ones, in the first of those that is set.
+/// The variable that holds a token: `token_env`, or, where that is empty or one of the usual ones, the first of those
+/// that is set.
+#[must_use]
+pub fn variable<'a>(kind: ForgeKind, environment: &[(String, String)], token_env: &'a str) -> Option<&'a str> {
+    let others = if is_usual(kind, token_env) { usual_variables(kind) } else { &[] };
+    std::iter::once(token_env).chain(others.iter().copied()).find(|name| value(environment, name).is_some())
+}
+
+/// The token that the environment holds, in that variable.
 #[must_use]
 pub fn from_environment(kind: ForgeKind, environment: &[(String, String)], token_env: &str) -> Option<Secret> {
-    let others = if is_usual(kind, token_env) { usual_variables(kind) } else { &[] };
-    std::iter::once(token_env).chain(others.iter().copied()).find_map(|name| {
-        let (_, value) = environment.iter().find(|(given, _)| given == name)?;
-        secret(value)
-    })
+    value(environment, variable(kind, environment, token_env)?)
+}
+
+fn value(environment: &[(String, String)], name: &str) -> Option<Secret> {
+    let (_, value) = environment.iter().find(|(given, _)| given == name)?;
+    secret(value)
 }
 
 /// GitHub's token: from the environment, else what `gh` is signed in with on this host.

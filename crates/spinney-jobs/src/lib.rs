@@ -5,6 +5,7 @@
 
 mod agent;
 mod control;
+mod doctor;
 mod error;
 mod family;
 mod jobs;

@@ -6,10 +6,11 @@ use spinney_engine::Mark;
 
 use crate::app::App;
 use crate::error::Result;
+use crate::jobs;
 use crate::ui::style;
 use crate::ui::table::{Cell, Table};
 
-/// Check git, disk, store, locks and orphans; says what to do
+/// Check git, disk, store, locks, orphans, forges, agents and jobs; says what to do
 ///
 /// Exits with 1 when something is bad.
 #[derive(Debug, Args)]
@@ -19,7 +20,13 @@ pub struct DoctorArgs {}
 pub async fn run(app: &App, _args: DoctorArgs) -> Result<u8> {
     app.ui.progress.set("looking at everything".to_owned());
     let checks = match app.engine().await {
-        Ok(engine) => engine.diagnose().await?,
+        Ok(engine) => {
+            let mut checks = engine.diagnose().await?;
+            if engine.git().await.is_ok() {
+                checks.extend(jobs::open(app, &engine)?.diagnose().await?);
+            }
+            checks
+        }
         Err(error) => vec![error.as_check("start")],
     };
     app.ui.progress.clear();

@@ -1,5 +1,7 @@
 //! Looks at everything that Spinney stands on, and says what to do where it is not good. Changes nothing.
 
+mod forge;
+
 use serde::Serialize;
 use spinney_core::{OperationId, WorkspaceStatus};
 
@@ -27,16 +29,18 @@ pub struct Check {
     pub fix: Option<String>,
 }
 
-fn good(name: &'static str, fact: impl Into<String>) -> Check {
-    Check { mark: Mark::Good, name, fact: fact.into(), fix: None }
-}
+impl Check {
+    pub fn good(name: &'static str, fact: impl Into<String>) -> Self {
+        Self { mark: Mark::Good, name, fact: fact.into(), fix: None }
+    }
 
-fn notice(name: &'static str, fact: impl Into<String>, fix: impl Into<String>) -> Check {
-    Check { mark: Mark::Notice, name, fact: fact.into(), fix: Some(fix.into()) }
-}
+    pub fn notice(name: &'static str, fact: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { mark: Mark::Notice, name, fact: fact.into(), fix: Some(fix.into()) }
+    }
 
-fn bad(name: &'static str, fact: impl Into<String>, fix: impl Into<String>) -> Check {
-    Check { mark: Mark::Bad, name, fact: fact.into(), fix: Some(fix.into()) }
+    pub fn bad(name: &'static str, fact: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { mark: Mark::Bad, name, fact: fact.into(), fix: Some(fix.into()) }
+    }
 }
 
 impl Engine {
@@ -46,14 +50,15 @@ impl Engine {
         checks.extend(self.check_operations().await?);
         if self.git().await.is_ok() {
             checks.extend(self.check_repositories().await?);
+            checks.extend(self.check_forges().await?);
         }
         Ok(checks)
     }
 
     async fn check_git(&self) -> Check {
         match self.git().await {
-            Ok(git) => good("git", git.version().to_string()),
-            Err(error) => bad("git", error.to_string(), "install git 2.38 or newer"),
+            Ok(git) => Check::good("git", git.version().to_string()),
+            Err(error) => Check::bad("git", error.to_string(), "install git 2.38 or newer"),
         }
     }
 
@@ -61,41 +66,47 @@ impl Engine {
         let home = self.home.root();
         if spinney_store::is_network_file_system(home) && self.config.store.url.is_none() {
             let fact = format!("{} is on a network file system, where SQLite is not safe", home.display());
-            return bad("home", fact, "SPINNEY_HOME=/a/local/directory, or SPINNEY_DATABASE_URL=postgres://…");
+            return Check::bad("home", fact, "SPINNEY_HOME=/a/local/directory, or SPINNEY_DATABASE_URL=postgres://…");
         }
         match tempfile_in(home) {
-            Ok(()) => good("home", home.display().to_string()),
-            Err(error) => {
-                bad("home", format!("{} can't be written: {error}", home.display()), "choose another with --home DIR")
-            }
+            Ok(()) => Check::good("home", home.display().to_string()),
+            Err(error) => Check::bad(
+                "home",
+                format!("{} can't be written: {error}", home.display()),
+                "choose another with --home DIR",
+            ),
         }
     }
 
     async fn check_store(&self) -> Check {
         let info = match self.store.load_info().await {
             Ok(info) => info,
-            Err(error) => return bad("store", error.to_string(), "restore a backup (spinney.db.backup-…)"),
+            Err(error) => return Check::bad("store", error.to_string(), "restore a backup (spinney.db.backup-…)"),
         };
         let bytes = info.size_bytes.map(|bytes| format!(", {}", size(bytes))).unwrap_or_default();
         let fact = format!("{}, schema {}{bytes}", info.engine, info.schema);
         match self.store.check().await {
-            Ok(problems) if problems.is_empty() => good("store", fact),
-            Ok(problems) => {
-                bad("store", format!("{fact}: {}", problems.join("; ")), "restore a backup (spinney.db.backup-…)")
-            }
-            Err(error) => bad("store", format!("{fact}: {error}"), "restore a backup (spinney.db.backup-…)"),
+            Ok(problems) if problems.is_empty() => Check::good("store", fact),
+            Ok(problems) => Check::bad(
+                "store",
+                format!("{fact}: {}", problems.join("; ")),
+                "restore a backup (spinney.db.backup-…)",
+            ),
+            Err(error) => Check::bad("store", format!("{fact}: {error}"), "restore a backup (spinney.db.backup-…)"),
         }
     }
 
     fn check_free_disk(&self) -> Check {
         let kept = self.config.limits.min_free_disk.0;
         match disk::free_bytes(self.home.root()) {
-            Ok(free) if free >= kept => good("disk", format!("{} free where the trees are", size(free))),
+            Ok(free) if free >= kept => Check::good("disk", format!("{} free where the trees are", size(free))),
             Ok(free) => {
                 let fact = format!("only {} free where the trees are; {} must stay free", size(free), size(kept));
-                bad("disk", fact, "spinney ls -l, then spinney rm what is done")
+                Check::bad("disk", fact, "spinney ls -l, then spinney rm what is done")
             }
-            Err(error) => bad("disk", format!("can't be asked: {error}"), "check that the home's disk is mounted"),
+            Err(error) => {
+                Check::bad("disk", format!("can't be asked: {error}"), "check that the home's disk is mounted")
+            }
         }
     }
 
@@ -124,10 +135,10 @@ impl Engine {
         let mut checks = Vec::new();
         if dead.is_empty() {
             let swept = if stale > 0 { format!(", {} swept up", plural(stale, "stale lock")) } else { String::new() };
-            checks.push(good("operations", format!("{under_way} under way{swept}")));
+            checks.push(Check::good("operations", format!("{under_way} under way{swept}")));
         } else {
             let fact = format!("{} can't be finished: {}", plural(dead.len(), "operation"), dead.join("; "));
-            checks.push(bad("operations", fact, "mend the cause; the next command tries again"));
+            checks.push(Check::bad("operations", fact, "mend the cause; the next command tries again"));
         }
         Ok(checks)
     }
@@ -149,7 +160,7 @@ impl Engine {
                 Ok(context) => context,
                 Err(error) => {
                     let fact = format!("{name} at {}: {error}", place.display());
-                    checks.push(bad("repository", fact, format!("put it back, or spinney repo rm {name}")));
+                    checks.push(Check::bad("repository", fact, format!("put it back, or spinney repo rm {name}")));
                     continue;
                 }
             };
@@ -172,16 +183,19 @@ impl Engine {
                     }
                     _ => continue,
                 };
-                checks.push(notice("workspace", format!("{} of {name}: {fault}", workspace.name), fix));
+                checks.push(Check::notice("workspace", format!("{} of {name}: {fault}", workspace.name), fix));
             }
             let unknown = self.unknown_worktrees(&context).await?;
             if !unknown.is_empty() {
                 let fact = format!("{} of {name} that the store does not know", plural(unknown.len(), "worktree"));
-                checks.push(notice("orphans", fact, format!("spinney --repo {name} adopt --all")));
+                checks.push(Check::notice("orphans", fact, format!("spinney --repo {name} adopt --all")));
             }
         }
         if !checks.iter().any(|check| check.name == "workspace") {
-            checks.push(good("workspaces", format!("{} live, all where they should be", plural(count, "workspace"))));
+            checks.push(Check::good(
+                "workspaces",
+                format!("{} live, all where they should be", plural(count, "workspace")),
+            ));
         }
         Ok(checks)
     }
