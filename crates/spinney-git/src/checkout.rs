@@ -46,6 +46,12 @@ pub(crate) fn workers() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MAX_WORKERS)
 }
 
+/// Sets how files are written where few are: sooner than helpers are started.
+pub(crate) fn writing_few(command: Command) -> Command {
+    let command = command.network().config("checkout.workers", workers().to_string());
+    command.config("checkout.thresholdForParallelism", "1000")
+}
+
 /// Leaves LFS pointers as they are, unless their contents are wanted.
 pub(crate) fn with_lfs(command: Command, lfs: bool) -> Command {
     if lfs {

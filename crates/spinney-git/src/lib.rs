@@ -32,6 +32,7 @@ mod index;
 mod index_tree;
 mod lock;
 mod merge;
+mod move_files;
 mod network;
 mod pin;
 mod pin_sources;

@@ -3,8 +3,9 @@
 use spinney_core::{BranchName, CommitId};
 
 use crate::Result;
-use crate::checkout::{with_lfs, workers};
+use crate::checkout::{with_lfs, writing_few};
 use crate::command::Command;
+use crate::head::Head;
 use crate::lock::RepositoryLock;
 use crate::worktree::Worktree;
 
@@ -16,16 +17,43 @@ impl Worktree {
     }
 
     /// The same, and onto a branch that is made there; no upstream is set. Needs no lock either: git makes the branch
-    /// under its own, or refuses where there is one.
+    /// under its own, or refuses where there is one. Where it fails, the branch may stay, and the files at one commit or
+    /// the other.
     pub async fn move_to_new_branch(&self, branch: &BranchName, commit: &CommitId, lfs: bool) -> Result<()> {
-        self.moving(lfs).args(["--no-track", "-c", branch.as_str(), commit.as_str()]).run().await.map(drop)
+        let from = match self.load_head().await? {
+            Head::Detached { commit, rebasing: None } if !lfs => Some(commit),
+            _ => None,
+        };
+        let plain = async {
+            match &from {
+                Some(from) => self.is_plain_move(from, commit).await,
+                None => Ok(false),
+            }
+        };
+        let ((), plain) = tokio::try_join!(self.make_branch(branch, commit), plain)?;
+        if let Some(from) = from.filter(|_| plain)
+            && self.move_files(&from, commit).await?
+        {
+            let (name, reason) = (branch.local_ref(), format!("checkout: moving from {from} to {branch}"));
+            return self.command().args(["symbolic-ref", "-m", &reason, "HEAD", &name]).run().await.map(drop);
+        }
+        self.moving(lfs).args(["--no-guess", branch.as_str()]).run().await.map(drop)
+    }
+
+    async fn make_branch(&self, branch: &BranchName, commit: &CommitId) -> Result<()> {
+        let (name, none) = (branch.local_ref(), "0".repeat(commit.as_str().len()));
+        let reason = format!("branch: Created from {commit}");
+        let command = self.command().args(["update-ref", "--no-deref", "-m", &reason, &name, commit.as_str(), &none]);
+        command.run().await.map(drop)
     }
 
     fn moving(&self, lfs: bool) -> Command {
-        let command = with_lfs(self.command(), lfs).network().config("checkout.workers", workers().to_string());
-        // A few files are written sooner than helpers are started.
-        let command = command.config("checkout.thresholdForParallelism", "1000");
-        command.args(["switch", "--quiet", "--no-recurse-submodules", "--no-overwrite-ignore"])
+        writing_few(with_lfs(self.command(), lfs)).args([
+            "switch",
+            "--quiet",
+            "--no-recurse-submodules",
+            "--no-overwrite-ignore",
+        ])
     }
 
     /// Makes a branch at HEAD's commit and puts HEAD on it; no file is touched, and no upstream is set.

@@ -2,8 +2,8 @@
 //!
 //! 1. In one transaction the row changes from `warm` to `creating`, with its new work and branch, and the journal is
 //!    written: of many that claim at once, each gets its own.
-//! 2. `claiming`: the branch is made and HEAD put on it, under the repository's lock; where base has moved, the files that
-//!    differ follow, outside of it.
+//! 2. `claiming`: the branch is made and HEAD put on it, under the repository's lock; where base has moved, outside of it,
+//!    the branch is made, then the files that differ are moved, then HEAD.
 //! 3. Files whose source changed are carried over again, the marker is written, the row becomes `active`.
 //!
 //! A failure or a death before the marker says `ready` puts the member back into the pool, not to be claimed again:
@@ -207,7 +207,11 @@ impl Engine {
         let mut member = as_member(workspace.clone())?;
         let lock = context.git.lock("undo of new").await?;
         if let Tree::Whole(tree) = worktree::open(context, &workspace.path) {
-            let head = tree.load_head().await?;
+            let mut head = tree.load_head().await?;
+            if is_ahead_of_head(context, &tree, &head, data).await {
+                tree.detach_head(&lock, &data.commit).await?;
+                head = Head::Detached { commit: data.commit.clone(), rebasing: None };
+            }
             if let (Head::Branch { name, .. }, Some(commit)) = (&head, head.commit())
                 && *name == workspace.branch
             {
@@ -245,6 +249,14 @@ impl Engine {
         self.undo_claim(context, operation, workspace, &data, "its process died").await?;
         Ok("undone")
     }
+}
+
+/// Whether a claim ended after it moved the files and before it moved HEAD, to which they now look like changes.
+async fn is_ahead_of_head(context: &Context, tree: &Worktree, head: &Head, data: &ClaimData) -> bool {
+    matches!(head, Head::Detached { commit, rebasing: None } if *commit == data.from)
+        && data.commit != data.from
+        && tree.admin_dir().join("index").is_file()
+        && context.git.count_staged(tree.admin_dir(), data.commit.as_str()).await.is_ok_and(|count| count == 0)
 }
 
 /// What a member is, if it is ready and was prepared under the settings that hold now: others may not have had a set-up
