@@ -191,6 +191,10 @@ fn a_detached_job_is_seen_followed_and_read() {
     assert_eq!(jobs.cli.run(&["ls", "--json"]).ok().json()["workspaces"][0]["job"], id.as_str());
     assert_eq!(jobs.story.show("issue-42").0["jobs"][0]["id"], id.as_str());
 
+    let refusal = jobs.cli.run(&["rm", "issue-42", "--force"]).exits(5);
+    assert!(refusal.stderr.contains(&format!("spinney cancel {id}\n")), "{}", refusal.told());
+    assert!(!refusal.stderr.contains("--allow"), "{}", refusal.told());
+
     let mut readable = jobs.cli.spawn(&["logs", &id[..6], "-f"]);
     let raw = jobs.cli.spawn(&["logs", "issue-42", "--follow", "--json"]);
     let so_far = jobs.cli.run(&["logs", &id]).ok();

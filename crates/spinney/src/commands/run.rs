@@ -36,8 +36,6 @@ pub struct RunArgs {
     /// The agent [default: the only one that is configured]
     #[arg(long, value_name = "NAME", add = agent_names())]
     agent: Option<AgentName>,
-    #[command(flatten)]
-    work: WorkArgs,
     /// A title for people
     #[arg(long, value_name = "TEXT", conflicts_with = "each")]
     title: Option<String>,
@@ -62,6 +60,8 @@ pub struct RunArgs {
     /// Where the same work is being done already, take the place behind it instead of being refused
     #[arg(long)]
     wait: bool,
+    #[command(flatten)]
+    work: WorkArgs,
 }
 
 impl RunArgs {

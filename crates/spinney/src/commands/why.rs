@@ -123,3 +123,8 @@ pub fn what_helps(workspace: &Workspace, verdict: &Verdict, allowed: &[ReasonCod
     }
     lines.join("\n")
 }
+
+/// The job that uses a workspace, where that is what the reason tells.
+fn job_of(reason: &Reason) -> Option<&str> {
+    reason.detail.strip_prefix("job ").and_then(|rest| rest.split(' ').next())
+}

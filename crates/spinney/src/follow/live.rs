@@ -19,6 +19,8 @@ pub struct Live {
     block: MultiProgress,
     rows: Vec<Row>,
     many: bool,
+    /// Room for the longest name, so that rows align.
+    name_width: usize,
 }
 
 #[derive(Debug)]
@@ -39,7 +41,9 @@ impl Live {
             }
             Row { bar, spins: None, message: String::new() }
         });
-        Self { rows: rows.collect(), block, many }
+        let rows = rows.collect();
+        let names = watched.iter().map(|watched| name(&watched.job, many).chars().count());
+        Self { name_width: names.max().unwrap_or(0), rows, block, many }
     }
 
     pub fn draw(&mut self, watched: &[Watched]) {
@@ -55,7 +59,8 @@ impl Live {
                     false => row.bar.disable_steady_tick(),
                 }
             }
-            let message = message(watched, self.many);
+            let name = format!("{:<1$}", name(&watched.job, self.many), self.name_width);
+            let message = message(watched, name);
             if row.message != message {
                 row.bar.set_message(message.clone());
                 row.message = message;
@@ -75,9 +80,13 @@ impl Drop for Live {
     }
 }
 
-fn message(watched: &Watched, many: bool) -> String {
+/// Whoever looks at one job knows its work; of several, that tells them apart.
+fn name(job: &Job, many: bool) -> String {
+    if many { job.work.workspace_name().to_string() } else { job.agent.clone() }
+}
+
+fn message(watched: &Watched, name: String) -> String {
     let job = &watched.job;
-    let name = if many { job.work.workspace_name().to_string() } else { job.agent.clone() };
     if watched.over {
         return format!("{} {name}  {}  {}", stop_word(job.status), words::lasted(lasted(job)), outcome(job));
     }

@@ -11,7 +11,8 @@ use crate::stage::{Job, Stage};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Says that it has begun, and goes on until it may.
-const WAITS: &str = "STUB:WRITE a.txt one\nSTUB:BASH touch begun; until [ -e go ]; do sleep 0.05; done\nSTUB:WRITE b.txt two";
+const WAITS: &str =
+    "STUB:WRITE a.txt one\nSTUB:BASH touch begun; until [ -e go ]; do sleep 0.05; done\nSTUB:WRITE b.txt two";
 
 /// The processes that run for a job, with their command lines.
 fn processes(job: &str) -> Vec<(u32, String)> {

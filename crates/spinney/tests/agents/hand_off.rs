@@ -58,7 +58,10 @@ fn without_handoff_at_a_full_session_goes_on() {
 fn a_note_that_can_not_be_had_fails_the_job_and_a_retry_goes_on() {
     let Some(stage) = Stage::claude(MODEL) else { return };
     // The model fails at the note: the rest of a conversation always does.
-    let job = stage.run(1, &["--issue", "42", "STUB:USAGE 190000\nSTUB:WRITE a.txt one\nSTUB:NOTE STUB:FAIL 400\nSTUB:BASH sleep 100"]);
+    let job = stage.run(
+        1,
+        &["--issue", "42", "STUB:USAGE 190000\nSTUB:WRITE a.txt one\nSTUB:NOTE STUB:FAIL 400\nSTUB:BASH sleep 100"],
+    );
     assert_eq!(job.session_states(), [("handed_off", false), ("failed", false)]);
     assert!(job.text("error").contains("the stub fails as told"), "{}", job.text("error"));
     assert_eq!(job.file("a.txt"), "one\n");

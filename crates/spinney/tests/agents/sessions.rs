@@ -10,7 +10,10 @@ fn the_next_job_on_the_same_work_goes_on_and_other_work_starts_fresh() {
     let Some(stage) = Stage::claude("") else { return };
     let first = stage.run(0, &["--issue", "42", "STUB:WRITE a.txt one"]);
     let second = stage.run(0, &["--issue", "42", "STUB:WRITE b.txt two"]);
-    assert_eq!((first.session_states(), second.session_states()), (vec![("finished", false)], vec![("finished", true)]));
+    assert_eq!(
+        (first.session_states(), second.session_states()),
+        (vec![("finished", false)], vec![("finished", true)])
+    );
     assert_eq!(first.conversation(), second.conversation());
     assert!(second.seen() > first.seen(), "{} after {}", second.seen(), first.seen());
     // Each job has what it took itself, although the program tells the conversation's sum.
