@@ -130,6 +130,7 @@ impl Started {
                 }
             };
             tokio::select! {
+                // Whoever prints without a pause must not make this deaf to anything else: reading comes last.
                 biased;
                 more = control.more_than(stop), if status.is_none() => {
                     stop = more;
@@ -141,8 +142,6 @@ impl Started {
                     status = Some(ended?);
                     deadline = Some(Instant::now() + DRAIN_FOR);
                 }
-                () = stdout.read(), if !stdout.is_done() => stdout.give(Stream::Stdout, &mut tails, lines),
-                () = stderr.read(), if !stderr.is_done() => stderr.give(Stream::Stderr, &mut tails, lines),
                 () = wait => {
                     if status.is_some() {
                         break;
@@ -150,6 +149,8 @@ impl Started {
                     self.group.signal(Signal::KILL);
                     deadline = Some(Instant::now() + DRAIN_FOR);
                 }
+                () = stderr.read(), if !stderr.is_done() => stderr.give(Stream::Stderr, &mut tails, lines),
+                () = stdout.read(), if !stdout.is_done() => stdout.give(Stream::Stdout, &mut tails, lines),
             }
         }
         stdout.finish(Stream::Stdout, &mut tails, lines);
