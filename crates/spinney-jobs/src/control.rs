@@ -32,6 +32,8 @@ pub(crate) enum Stop {
 pub(crate) struct Control {
     sender: Arc<watch::Sender<Stop>>,
     receiver: watch::Receiver<Stop>,
+    /// What is no more urgent than this is not heard.
+    ignored: Stop,
 }
 
 impl Control {
@@ -68,7 +70,12 @@ impl Control {
                 }
             });
         }
-        Self { sender, receiver }
+        Self { sender, receiver, ignored: Stop::No }
+    }
+
+    /// The same, which hears only what is more urgent than this.
+    pub(crate) fn beyond(&self, ignored: Stop) -> Self {
+        Self { ignored, ..self.clone() }
     }
 
     /// Ends it after a time; zero means no limit.
@@ -92,6 +99,7 @@ impl Control {
 
     /// Waits until there is a more urgent reason to end than one that is known.
     pub(crate) async fn more_than(&self, known: Stop) -> Stop {
+        let known = known.max(self.ignored);
         let mut receiver = self.receiver.clone();
         let stop = receiver.wait_for(|stop| *stop > known).await.map(|stop| *stop);
         match stop {

@@ -16,6 +16,10 @@ use crate::runtime::Invocation;
 
 /// How long the hooks after a run may take; those before it share the agent's own time.
 const CLOSING_TIMEOUT: Duration = Duration::from_secs(600);
+/// The same where nobody wants to wait.
+const HASTY_TIMEOUT: Duration = Duration::from_secs(5);
+/// A longer text can't be a variable: the system takes 128 KiB, with the name.
+const MAX_VARIABLE_BYTES: usize = 120 << 10;
 
 /// Writes what a hook prints into the log.
 #[derive(Debug)]
@@ -60,17 +64,23 @@ impl Run<'_> {
         if lines.is_empty() {
             return;
         }
-        let result = self.result(place, status).to_string();
+        let mut result = self.result(place, status);
+        let whole = result.to_string();
+        if whole.len() > MAX_VARIABLE_BYTES {
+            result["escaped"] = json!([]);
+        }
         let variables = vec![
             (OsString::from("SPINNEY_JOB_STATUS"), OsString::from(status.as_str())),
-            (OsString::from("SPINNEY_JOB_RESULT"), OsString::from(&result)),
+            (OsString::from("SPINNEY_JOB_RESULT"), OsString::from(result.to_string())),
         ];
-        let control = Control::listen(self.jobs.engine.store().clone(), self.job.id.clone(), self.jobs.places.bell());
+        // A job that was cancelled, or whose time was up, still has its say, but not for ever.
+        let stop = self.control.stop();
+        let control = self.control.beyond(stop.max(Stop::TimedOut));
+        let within = if stop == Stop::AtOnce { HASTY_TIMEOUT } else { CLOSING_TIMEOUT };
         for line in lines {
             self.begin(phase, Some(line.clone()));
-            // A job that was cancelled still has its say, but not for ever.
-            let hook = self.run_hook(place, &line, variables.clone(), result.clone().into_bytes(), &control);
-            let told = match tokio::time::timeout(CLOSING_TIMEOUT, hook).await {
+            let hook = self.run_hook(place, &line, variables.clone(), whole.clone().into_bytes(), &control);
+            let told = match tokio::time::timeout(within, hook).await {
                 Ok(Ok(ran)) => fault(&ran),
                 Ok(Err(end)) => Some(end.message()),
                 Err(_) => Some("did not end in time".to_owned()),
