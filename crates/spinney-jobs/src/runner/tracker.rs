@@ -3,6 +3,7 @@
 use spinney_core::quantity::Share;
 use spinney_core::{AgentName, JobEvent, Session, Usage};
 use spinney_store::Store;
+use tokio::task::JoinHandle;
 
 use crate::Sink;
 use crate::log::Log;
@@ -24,12 +25,24 @@ pub(super) struct Tracker<'a> {
     is_full: bool,
     /// The context is full and the session has not come to its end: it went on after that.
     pub goes_on_full: bool,
+    /// The session's row is being written.
+    remembering: Option<JoinHandle<()>>,
 }
 
 impl<'a> Tracker<'a> {
     pub(super) fn new(log: &'a mut Log, store: Store, session: Session, hand_off_at: Share) -> Self {
         let before = session.usage;
-        Self { log, store, session, before, denied: Vec::new(), hand_off_at, is_full: false, goes_on_full: false }
+        Self {
+            log,
+            store,
+            session,
+            before,
+            denied: Vec::new(),
+            hand_off_at,
+            is_full: false,
+            goes_on_full: false,
+            remembering: None,
+        }
     }
 
     pub(super) fn flush(&mut self) {
@@ -50,11 +63,24 @@ impl<'a> Tracker<'a> {
         }
         self.session.conversation = Some(conversation);
         let (store, session) = (self.store.clone(), self.session.clone());
-        tokio::spawn(async move {
+        let before = self.remembering.take();
+        self.remembering = Some(tokio::spawn(async move {
+            if let Some(before) = before {
+                let _ = before.await;
+            }
             if let Ok(mut db) = store.read().await {
                 let _ = db.put_session(&session).await;
             }
-        });
+        }));
+    }
+
+    /// What is known of the session, once nothing writes its row any more.
+    pub(super) async fn finish(mut self) -> (Session, Vec<String>) {
+        if let Some(remembering) = self.remembering.take() {
+            let _ = remembering.await;
+        }
+        self.flush();
+        (self.session, self.denied)
     }
 }
 

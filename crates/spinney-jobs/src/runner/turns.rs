@@ -112,9 +112,8 @@ impl Run<'_> {
                 (end, stop, false)
             }
         };
-        tracker.flush();
         tracker.count(end.usage);
-        let Tracker { session, denied, .. } = tracker;
+        let (session, denied) = tracker.finish().await;
         Ok(Turned { end, session, denied, stop, full })
     }
 }
