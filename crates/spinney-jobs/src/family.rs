@@ -26,21 +26,22 @@ pub(crate) fn become_head() {
     }
 }
 
-/// Whose processes are meant beside those that carry the job's id.
+/// Whom a process ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Descendants {
-    /// This process runs the job: all that descend from it are the job's.
-    Ours,
-    /// This process only found a job that died. What descends from it may be other jobs.
-    NotOurs,
+pub(crate) enum Family {
+    /// What is left of a job whose process died: who carries its id, and who is in a process group with one that does.
+    /// This process may well have children that have nothing to do with it.
+    Left,
+    /// These and all descendants of this process, which runs the job.
+    Own,
 }
 
 /// Ends all processes of a job, and waits until they are gone.
-pub(crate) fn end_all(job: &JobId, descendants: Descendants) {
+pub(crate) fn end_all(job: &JobId, family: Family) {
     let wanted = format!("{JOB_VARIABLE}={job}");
     let deadline = Instant::now() + LAST_BREATH;
     loop {
-        let found = members(&wanted, descendants);
+        let found = members(&wanted, family);
         if found.is_empty() || Instant::now() > deadline {
             return;
         }
@@ -55,33 +56,38 @@ pub(crate) fn end_all(job: &JobId, descendants: Descendants) {
 struct Process {
     pid: i32,
     parent: i32,
+    group: i32,
     is_zombie: bool,
 }
 
-/// The living processes that carry the variable or, where those are the job's, descend from this one.
-fn members(wanted: &str, whose: Descendants) -> Vec<Pid> {
+/// The living processes of a family.
+fn members(wanted: &str, family: Family) -> Vec<Pid> {
     let own = rustix::process::getpid().as_raw_nonzero().get();
+    let own_group = rustix::process::getpgrp().as_raw_nonzero().get();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    let processes: Vec<Process> = pids.filter_map(look).collect();
-    let mut descendants = vec![own];
-    loop {
-        let more: Vec<i32> = processes
-            .iter()
-            .filter(|process| descendants.contains(&process.parent) && !descendants.contains(&process.pid))
-            .map(|process| process.pid)
-            .collect();
-        if more.is_empty() {
-            break;
-        }
-        descendants.extend(more);
-    }
-    let is_member = |process: &&Process| {
-        process.pid != own
-            && !process.is_zombie
-            && (whose == Descendants::Ours && descendants.contains(&process.pid) || carries(process.pid, wanted))
+    let processes: Vec<Process> = pids.filter_map(look).filter(|process| !process.is_zombie).collect();
+    let mut found: Vec<i32> = match family {
+        Family::Own => descendants(&processes, own),
+        Family::Left => Vec::new(),
     };
-    processes.iter().filter(is_member).filter_map(|process| Pid::from_raw(process.pid)).collect()
+    let carriers: Vec<&Process> = processes.iter().filter(|process| carries(process.pid, wanted)).collect();
+    let is_beside = |process: &&Process| {
+        process.group != own_group && carriers.iter().any(|carrier| carrier.group == process.group)
+    };
+    found.extend(carriers.iter().map(|process| process.pid));
+    found.extend(processes.iter().filter(is_beside).map(|process| process.pid));
+    found.into_iter().filter(|pid| *pid != own).filter_map(Pid::from_raw).collect()
+}
+
+fn descendants(processes: &[Process], of: i32) -> Vec<i32> {
+    let mut found = vec![of];
+    let mut looked = 0;
+    while let Some(parent) = found.get(looked).copied() {
+        found.extend(processes.iter().filter(|process| process.parent == parent).map(|process| process.pid));
+        looked += 1;
+    }
+    found
 }
 
 fn look(pid: i32) -> Option<Process> {
@@ -89,7 +95,8 @@ fn look(pid: i32) -> Option<Process> {
     // The name, in parentheses, may hold anything.
     let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_whitespace();
     let state = fields.next()?;
-    Some(Process { pid, parent: fields.next()?.parse().ok()?, is_zombie: matches!(state, "Z" | "X") })
+    let (parent, group) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+    Some(Process { pid, parent, group, is_zombie: matches!(state, "Z" | "X") })
 }
 
 fn carries(pid: i32, wanted: &str) -> bool {

@@ -9,10 +9,11 @@ use spinney_core::{
 use spinney_engine::{Context, Engine, fail};
 use spinney_store::JobFilter;
 
+use crate::family::{self, Family};
 use crate::launch::Launcher;
 use crate::lock::{self, JobLock, Places};
 use crate::log::LogReader;
-use crate::{Agent, Error, Result, family, queue};
+use crate::{Agent, Error, Result, queue};
 
 /// Jobs of one home.
 #[derive(Debug)]
@@ -285,7 +286,9 @@ impl<'e> Jobs<'e> {
         }
         let before = job.status;
         let id = job.id.clone();
-        let _ = tokio::task::spawn_blocking(move || family::end_all(&id, family::Descendants::NotOurs)).await;
+        let _ = tokio::task::spawn_blocking(move || family::end_all(&id, Family::Left)).await;
+        // Who tries again writes it anew.
+        let _ = std::fs::remove_file(self.places.prompt(&job.id));
         job.outcome.error = Some(match before {
             JobStatus::Running => "its process died; its work is as it was left".to_owned(),
             _ => "its process died while it waited".to_owned(),

@@ -22,15 +22,20 @@ impl Run<'_> {
         Some(tokio::spawn(async move { CheckoutPrint::look(&git, since).await }))
     }
 
-    /// Looks again, and reports by path what changed since.
-    pub(super) async fn note_escapes(&mut self, before: Option<Look>) {
-        let Some(before) = before else { return };
-        let before = match before.await {
-            Ok(Ok(Some(print))) => print,
-            Ok(Ok(None)) => return,
-            Ok(Err(error)) => return self.warn(format!("the main checkout could not be watched: {}", error.in_full())),
-            Err(error) => return self.warn(format!("the main checkout could not be watched: {error}")),
+    /// Waits for the end of that look.
+    pub(super) async fn seen(&mut self, look: Option<Look>) -> Option<CheckoutPrint> {
+        let fault = match look?.await {
+            Ok(Ok(print)) => return print,
+            Ok(Err(error)) => error.in_full(),
+            Err(error) => error.to_string(),
         };
+        self.warn(format!("the main checkout could not be watched: {fault}"));
+        None
+    }
+
+    /// Looks again, and reports by path what changed since.
+    pub(super) async fn note_escapes(&mut self, before: Option<CheckoutPrint>) {
+        let Some(before) = before else { return };
         match CheckoutPrint::look(&self.context.git, SystemTime::now()).await {
             Ok(Some(after)) => self.job.outcome.escaped = before.compare(&after),
             Ok(None) => {}

@@ -30,9 +30,10 @@ use spinney_core::{Job, JobEvent, JobId, JobPhase, JobStatus, RepositoryName, Se
 use spinney_engine::{Context, fail};
 
 use crate::control::{Control, Stop};
+use crate::family::{self, Family};
 use crate::lock::JobLock;
 use crate::log::Log;
-use crate::{Agent, Error, Jobs, Result, Sink, family};
+use crate::{Agent, Error, Jobs, Result, Sink};
 
 /// One job that is being run.
 #[derive(Debug)]
@@ -207,6 +208,8 @@ impl Run<'_> {
             self.run_opening_hooks(place).await?;
             let before = self.look_at_checkout();
             let outcome = self.run_sessions(place).await;
+            // Its git is a descendant too, and must not be ended with what the agent left.
+            let before = self.seen(before).await;
             self.end_processes().await;
             self.note_escapes(before).await;
             outcome?;
@@ -225,7 +228,7 @@ impl Run<'_> {
     /// Ends whatever the agent and the hooks left running.
     async fn end_processes(&self) {
         let id = self.job.id.clone();
-        let _ = tokio::task::spawn_blocking(move || family::end_all(&id, family::Descendants::Ours)).await;
+        let _ = tokio::task::spawn_blocking(move || family::end_all(&id, Family::Own)).await;
     }
 
     /// Writes what the job has come to so far.
