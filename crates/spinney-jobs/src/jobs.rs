@@ -137,7 +137,7 @@ impl<'e> Jobs<'e> {
         }
         if busy == Busy::Refuse {
             let jobs = db.unfinished_jobs(&job.node).await?;
-            if let Some(other) = jobs.iter().find(|other| queue::contend(other, job)) {
+            if let Some(other) = jobs.iter().find(|other| queue::is_same_work(other, job)) {
                 let what = job.work.workspace_name().to_string();
                 let (id, agent, status) = (other.id.clone(), other.agent.clone(), other.status);
                 return Err(Error::Held { what, job: id, agent, status });

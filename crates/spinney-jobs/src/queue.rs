@@ -51,10 +51,14 @@ fn holder<'a>(jobs: &'a [Job], job: &Job) -> Option<&'a Job> {
 }
 
 /// Whether two jobs may not run at the same time.
-pub(crate) fn contend(one: &Job, other: &Job) -> bool {
+fn contend(one: &Job, other: &Job) -> bool {
     let same_place = one.place.is_some() && one.place == other.place;
-    let same_work = one.repository_id == other.repository_id && one.work == other.work;
-    one.id != other.id && (same_place || same_work)
+    one.id != other.id && (same_place || is_same_work(one, other))
+}
+
+/// Whether two jobs are for the same piece of work.
+pub(crate) fn is_same_work(one: &Job, other: &Job) -> bool {
+    one.repository_id == other.repository_id && one.work == other.work
 }
 
 fn is_same_agent(one: &Job, other: &Job) -> bool {
