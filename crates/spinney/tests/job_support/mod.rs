@@ -1,0 +1,275 @@
+//! A repository with agents that do what their prompts say.
+
+#![expect(dead_code, reason = "each test file uses a part of it")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use spinney_testkit::{Cli, HttpRemote, Ran, TestForge, scripted_agent, wait_until};
+
+use crate::common::{Story, files_below};
+
+pub const LONG: Duration = Duration::from_secs(60);
+
+/// A story with an agent `coder` that is configured by the person.
+pub struct Workshop {
+    pub story: Story,
+    pub cli: Cli,
+}
+
+impl Workshop {
+    /// With these keys of the agent's own section, and further sections.
+    pub fn new(settings: &str) -> Self {
+        Self::of(Story::new(), settings)
+    }
+
+    pub fn of(story: Story, settings: &str) -> Self {
+        let cli = story.cli.clone();
+        let workshop = Self { story, cli };
+        workshop.configure(settings);
+        workshop
+    }
+
+    /// Configures the agent anew.
+    pub fn configure(&self, settings: &str) {
+        self.story.sandbox().write_config(&format!("{}{settings}\n", agent("coder")));
+    }
+
+    /// `spinney run` to the end of the job, which must end so.
+    #[track_caller]
+    pub fn run(&self, status: i32, work: &[&str], prompt: &str) -> Job {
+        let ran = self.cli.run(&[&["run", "--json", "--agent", "coder"], work, &["--", prompt]].concat()).exits(status);
+        Job::of(&ran)
+    }
+
+    /// A job that must complete.
+    #[track_caller]
+    pub fn complete(&self, work: &[&str], prompt: &str) -> Job {
+        self.run(0, work, prompt)
+    }
+
+    /// Starts a job and leaves it to itself.
+    #[track_caller]
+    pub fn detach(&self, work: &[&str], prompt: &str) -> String {
+        detach(&self.cli, work, prompt)
+    }
+
+    /// `spinney retry` to the end of the job, which must end so.
+    #[track_caller]
+    pub fn retry(&self, status: i32, id: &str) -> Job {
+        Job::of(&self.cli.run(&["retry", "--json", id]).exits(status))
+    }
+
+    /// What the store has of a job.
+    #[track_caller]
+    pub fn job(&self, id: &str) -> Job {
+        let listed = self.jobs();
+        listed.into_iter().find(|job| job.text("id") == id).unwrap_or_else(|| panic!("job {id} is not listed"))
+    }
+
+    #[track_caller]
+    pub fn jobs(&self) -> Vec<Job> {
+        let ran = self.cli.run(&["jobs", "--all", "-n", "1000", "--json"]).ok();
+        ran.json()["jobs"].as_array().unwrap().iter().cloned().map(Job).collect()
+    }
+
+    /// Waits until a job has this status.
+    #[track_caller]
+    pub fn wait_for(&self, id: &str, status: &str) -> Job {
+        wait_until(|| self.job(id).text("status") == status, LONG);
+        self.job(id)
+    }
+
+    /// Waits until a job's process is gone.
+    #[track_caller]
+    pub fn wait_for_end(&self, id: &str) -> Job {
+        wait_until(|| runner_of(id).is_none(), LONG);
+        self.job(id)
+    }
+
+    /// The events of a job's log.
+    #[track_caller]
+    pub fn log(&self, id: &str) -> Vec<Value> {
+        let ran = self.cli.run(&["logs", "--json", id]).ok();
+        ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// Asserts what some event of a job's log tells.
+    #[track_caller]
+    pub fn assert_logged(&self, id: &str, text: &str) {
+        let log = self.log(id);
+        assert!(log.iter().any(|event| event.to_string().contains(text)), "`{text}` is not in {log:#?}");
+    }
+
+    #[track_caller]
+    pub fn git(&self, directory: impl AsRef<Path>, arguments: &[&str]) -> String {
+        self.story.sandbox().git(directory, arguments)
+    }
+
+    /// A path beside the repository.
+    pub fn beside(&self, name: &str) -> PathBuf {
+        self.story.sandbox().path().join(name)
+    }
+
+    /// The same as text.
+    pub fn beside_text(&self, name: &str) -> String {
+        self.beside(name).to_str().unwrap().to_owned()
+    }
+
+    /// The branches that the remote has, sorted.
+    #[track_caller]
+    pub fn pushed(&self) -> Vec<String> {
+        let listed = self.story.remote().git(&["for-each-ref", "--format=%(refname:short)", "refs/heads"]);
+        listed.lines().map(str::to_owned).collect()
+    }
+
+    /// Asserts that no job's lock, prompt or process is left.
+    #[track_caller]
+    pub fn assert_nothing_runs(&self) {
+        let left: Vec<_> = files_below(&self.story.sandbox().spinney_home().join("jobs"), 0)
+            .into_iter()
+            .filter(|path| path.file_name().unwrap() != "bell")
+            .collect();
+        assert!(left.is_empty(), "left of jobs: {left:?}");
+        let home = self.story.sandbox().path().to_str().unwrap().to_owned();
+        let left = processes(|process| process.environment.contains(&home) && process.is_of_a_job());
+        assert!(left.is_empty(), "processes left: {left:?}");
+    }
+}
+
+impl Drop for Workshop {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.assert_nothing_runs();
+        }
+    }
+}
+
+/// A workshop whose remote is on a forge.
+pub struct Offered {
+    pub workshop: Workshop,
+    pub forge: TestForge,
+    /// Serves the remote.
+    pub http: HttpRemote,
+}
+
+impl Offered {
+    /// With an agent that opens pull requests, and further keys of its `workspace` section.
+    pub fn new(settings: &str) -> Self {
+        let mut workshop = Workshop::new("");
+        let http = HttpRemote::open(workshop.story.sandbox());
+        let forge = TestForge::github("acme/app");
+        workshop.story.remote().git(&["config", "http.receivepack", "true"]);
+        workshop.story.change(|repository| repository.git(&["remote", "set-url", "origin", &http.url("acme/app.git")]));
+        let api_url = forge.api_url();
+        workshop.configure(&format!(
+            "[agents.coder.workspace]\ncreate_pr = true\n{settings}\n[forge.github]\napi_url = \"{api_url}\"\n"
+        ));
+        workshop.cli = workshop.cli.with_variable("GITHUB_TOKEN", forge.token());
+        Self { workshop, forge, http }
+    }
+
+    /// The branches of the pull requests that were opened.
+    pub fn heads(&self) -> Vec<String> {
+        self.forge.pull_requests().into_iter().map(|pull| pull.head).collect()
+    }
+}
+
+/// The section of a scripted agent, without an end: what follows it belongs to it.
+pub fn agent(name: &str) -> String {
+    let program = serde_json::to_string(scripted_agent().to_str().unwrap()).unwrap();
+    format!("[agents.{name}]\nruntime = \"command\"\ncommand = [{program}]\n")
+}
+
+#[track_caller]
+pub fn detach(cli: &Cli, work: &[&str], prompt: &str) -> String {
+    let arguments = [&["run", "--json", "--detach", "--agent", "coder"], work, &["--", prompt]].concat();
+    Job::of(&cli.run(&arguments).ok()).text("id").to_owned()
+}
+
+/// A job as `--json` tells it.
+#[derive(Debug, Clone)]
+pub struct Job(pub Value);
+
+impl Job {
+    #[track_caller]
+    pub fn of(ran: &Ran) -> Self {
+        Self(ran.json())
+    }
+
+    #[track_caller]
+    pub fn text(&self, key: &str) -> &str {
+        self.0[key].as_str().unwrap_or_else(|| panic!("no text `{key}` in {:#}", self.0))
+    }
+
+    #[track_caller]
+    pub fn path(&self) -> PathBuf {
+        PathBuf::from(self.text("path"))
+    }
+
+    #[track_caller]
+    pub fn id(&self) -> &str {
+        self.text("id")
+    }
+
+    /// Asserts what the job's error tells.
+    #[track_caller]
+    pub fn says(&self, texts: &[&str]) -> &Self {
+        for text in texts {
+            assert!(self.text("error").contains(text), "`{text}` is not in: {}", self.text("error"));
+        }
+        self
+    }
+}
+
+/// What `/proc` tells of a process.
+#[derive(Debug)]
+pub struct Process {
+    pub id: u32,
+    pub line: String,
+    pub environment: String,
+}
+
+impl Process {
+    fn is_of_a_job(&self) -> bool {
+        self.environment.contains("SPINNEY_JOB_ID=") || self.line.contains("\0job-run\0")
+    }
+}
+
+/// The living processes that are meant.
+pub fn processes(is_meant: impl Fn(&Process) -> bool) -> Vec<Process> {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let text = |id: u32, name: &str| {
+        let bytes = fs::read(format!("/proc/{id}/{name}")).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    ids.map(|id| Process { id, line: text(id, "cmdline"), environment: text(id, "environ") }).filter(is_meant).collect()
+}
+
+/// The process that runs a job.
+pub fn runner_of(job: &str) -> Option<u32> {
+    let wanted = format!("\0job-run\0{job}\0");
+    processes(|process| process.line.contains(&wanted)).first().map(|process| process.id)
+}
+
+/// Whether a process lives; one that only waits to be reaped does not.
+pub fn is_alive(process: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+}
+
+#[track_caller]
+pub fn signal(process: u32, signal: Signal) {
+    kill_process(Pid::from_raw(process.cast_signed()).unwrap(), signal).unwrap();
+}
+
+/// Waits for a file that holds a process's id.
+#[track_caller]
+pub fn read_pid(path: &Path) -> u32 {
+    wait_until(|| path.exists(), LONG);
+    fs::read_to_string(path).unwrap().trim().parse().unwrap()
+}
