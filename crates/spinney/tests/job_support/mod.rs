@@ -143,9 +143,17 @@ impl Workshop {
 impl Drop for Workshop {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            self.assert_nothing_runs();
+            return self.assert_nothing_runs();
         }
+        // A test that failed must not leave a flood behind.
+        let home = self.story.sandbox().path().to_str().unwrap().to_owned();
+        let is_left = |process: &Process| process.is_of_a_job() && format!("{process:?}").contains(&home);
+        processes(is_left).iter().for_each(|process| signal_if_alive(process.id));
     }
+}
+
+fn signal_if_alive(process: u32) {
+    let _ = kill_process(Pid::from_raw(process.cast_signed()).unwrap(), Signal::KILL);
 }
 
 /// A workshop whose remote is on a forge.
