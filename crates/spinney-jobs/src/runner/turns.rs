@@ -7,6 +7,7 @@ use std::time::Duration;
 use spinney_core::quantity::Share;
 use spinney_core::{JobEvent, Session, Stream, Usage};
 use spinney_git::Worktree;
+use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use super::setup::Place;
@@ -109,7 +110,8 @@ impl Run<'_> {
             }
             Protocol::Dialogue(dialogue) => {
                 let (end, stop) = hold(started, dialogue, &control, &mut tracker).await.map_err(failed)?;
-                (end, stop, false)
+                let full = tracker.goes_on_full && stop == Stop::No && end.error.is_some();
+                (end, stop, full)
             }
         };
         tracker.count(end.usage);
@@ -119,13 +121,20 @@ impl Run<'_> {
 }
 
 /// Events of a dialogue and lines of its standard error come from two sides.
-struct Shared<'a, 'b>(&'a Mutex<&'a mut Tracker<'b>>);
+struct Shared<'a, 'b> {
+    tracker: &'a Mutex<&'a mut Tracker<'b>>,
+    /// Told when the session goes on although its context is full.
+    full: &'a Notify,
+}
 
 impl Sink for Shared<'_, '_> {
     fn emit(&mut self, event: JobEvent) {
-        let mut tracker = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut tracker = self.tracker.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         tracker.emit(event);
         tracker.flush();
+        if tracker.goes_on_full {
+            self.full.notify_one();
+        }
     }
 }
 
@@ -135,7 +144,8 @@ impl Lines for Shared<'_, '_> {
     }
 }
 
-/// Lets a runtime talk with its program until the turn is over, the program has ended, or the job is to end.
+/// Lets a runtime talk with its program until the turn is over, its context is full, the program has ended, or the job is
+/// to end.
 async fn hold(
     mut started: Started,
     dialogue: Box<dyn Dialogue>,
@@ -145,19 +155,19 @@ async fn hold(
     let Some((stdin, stdout)) = started.take_dialogue() else {
         return Ok((failure("its pipes are missing"), Stop::No));
     };
-    let shared = Mutex::new(tracker);
-    let (mut sink, mut lines) = (Shared(&shared), Shared(&shared));
-    let mut talk = Some(dialogue.hold(Box::new(stdin), Box::new(stdout), &mut sink));
+    let (tracker, full) = (Mutex::new(tracker), Notify::new());
+    let mut sink = Shared { tracker: &tracker, full: &full };
+    let mut lines = Shared { tracker: &tracker, full: &full };
     let mut running = std::pin::pin!(started.run(Vec::new(), control, &mut lines));
     let end = {
-        let Some(talking) = talk.as_mut() else { return Ok((failure("it never began"), Stop::No)) };
+        // Its pipes close with the talk, which tells it to leave.
+        let talk = dialogue.hold(Box::new(stdin), Box::new(stdout), &mut sink);
         tokio::select! {
-            end = talking => Ok(end),
+            end = talk => Ok(end),
+            () = full.notified() => Ok(failure("its context is full")),
             ran = &mut running => Err(ran?),
         }
     };
-    // Its pipes close with the talk, which tells it to leave.
-    drop(talk);
     match end {
         Err(ran) => Ok((failure(&ended_early(&ran.exit)), ran.stop)),
         Ok(end) => match timeout(LEAVE_WITHIN, running).await {
