@@ -119,7 +119,11 @@ impl Reader for Stream {
                 let conversation = some_text(&event, "thread_id");
                 sink.emit(JobEvent::SessionStarted { conversation, model: None, resumed: self.resumed });
             }
-            "item.started" => self.item_started(&event["item"], sink),
+            "item.started" => {
+                // Whether there is room for it is known by now.
+                self.tell_context(sink);
+                self.item_started(&event["item"], sink);
+            }
             "item.completed" => {
                 self.item_completed(&event["item"], sink);
                 self.tell_context(sink);

@@ -83,6 +83,7 @@ impl Runtime for Gemini {
             transcript: Transcript::below(records, 2),
             recent: Recent::default(),
             context: None,
+            answer: String::new(),
             usage: Usage::default(),
             piece: String::new(),
             said: None,
@@ -99,6 +100,9 @@ struct Stream {
     /// Tools, and what they were used with.
     recent: Recent<(String, String)>,
     context: Option<u64>,
+    /// The answer of the record that was counted last.
+    answer: String,
+    /// Of the answers that were seen in the record, until the result tells all.
     usage: Usage,
     /// What it is saying, piece by piece.
     piece: String,
@@ -123,6 +127,11 @@ impl Reader for Stream {
                 self.conversation = text(&event, "session_id").to_owned();
                 let (conversation, model) = (some_text(&event, "session_id"), some_text(&event, "model"));
                 sink.emit(JobEvent::SessionStarted { conversation, model, resumed: self.resumed });
+                if self.resumed {
+                    // What the earlier turns took is not this one's.
+                    self.read_context();
+                    self.usage = Usage::default();
+                }
             }
             "tool_use" => {
                 let (tool, detail) = (one_line(text(&event, "tool_name")), json::detail(&event["parameters"]));
@@ -180,24 +189,16 @@ impl Stream {
     }
 
     fn result(&mut self, event: &Value, sink: &mut dyn Sink) {
+        self.read_context();
         let stats = &event["stats"];
-        let cached = number(stats, "cached");
-        let input = number(stats, "input_tokens");
-        // Thoughts are in the total alone.
-        let output = number(stats, "total_tokens").saturating_sub(input).max(number(stats, "output_tokens"));
-        self.usage = Usage {
-            input_tokens: input.saturating_sub(cached),
-            output_tokens: output,
-            cache_read_tokens: cached,
-            ..Usage::default()
-        };
+        let [input, output, total] = ["input_tokens", "output_tokens", "total_tokens"].map(|name| number(stats, name));
+        self.usage = tokens(input, output, total, number(stats, "cached"));
         self.ended = Some(if text(event, "status") == "success" {
             Ok(())
         } else {
             let message = some_text(&event["error"], "message");
             Err(message.unwrap_or_else(|| format!("it ended with `{}`", one_line(text(event, "status")))))
         });
-        self.read_context();
         self.tell(sink);
     }
 
@@ -211,11 +212,19 @@ impl Stream {
     fn read_context(&mut self) -> bool {
         let Some(short) = self.conversation.get(..8) else { return false };
         let counted = self.transcript.last(&format!("-{short}.jsonl"), |record| {
-            let tokens = number(&record["tokens"], "total");
-            (text(record, "type") == "gemini" && tokens > 0).then_some(tokens)
+            let [input, output, total, cached] =
+                ["input", "output", "total", "cached"].map(|name| number(&record["tokens"], name));
+            let is_answer = text(record, "type") == "gemini" && total > 0;
+            is_answer.then(|| (text(record, "id").to_owned(), tokens(input, output, total, cached), total))
         });
-        self.context = counted.or(self.context);
-        counted.is_some()
+        let Some((answer, usage, context)) = counted else { return false };
+        self.context = Some(context);
+        // It is recorded again with what its tools gave.
+        if answer != self.answer {
+            self.answer = answer;
+            self.usage = json::sum(self.usage, usage);
+        }
+        true
     }
 
     fn tell(&self, sink: &mut dyn Sink) {
@@ -224,5 +233,15 @@ impl Stream {
             context_tokens: self.context,
             context_window: self.context.map(|_| WINDOW),
         });
+    }
+}
+
+/// What is counted: the input with what came from the cache, thoughts in the total alone.
+fn tokens(input: u64, output: u64, total: u64, cached: u64) -> Usage {
+    Usage {
+        input_tokens: input.saturating_sub(cached),
+        output_tokens: total.saturating_sub(input).max(output),
+        cache_read_tokens: cached,
+        ..Usage::default()
     }
 }

@@ -74,6 +74,13 @@ fn the_context_is_read_from_its_own_record() {
     };
     let contexts: Vec<_> = events.iter().filter_map(contexts).collect();
     assert_eq!(contexts, [(Some(154), Some(1_048_576)); 2]);
+    // What an interrupted turn took is known from there too; of a resumed one, what came before is not its own.
+    let cut: Vec<_> = PLAIN.lines().take_while(|line| !line.contains("\"result\"")).collect();
+    let (_, end) = read(&turn, "gemini", &cut.join("\n"), &success());
+    assert_eq!((end.usage.input_tokens, end.usage.output_tokens), (120, 34));
+    let resumed = Turn { conversation: Conversation::Resumed("id"), ..turn };
+    let (_, end) = read(&resumed, "gemini", &cut.join("\n"), &success());
+    assert_eq!(end.usage.tokens(), 0);
 }
 
 #[test]
