@@ -82,7 +82,7 @@ fn a_server_that_fails_once_is_asked_again() {
 
 #[test]
 fn no_secret_reaches_claude() {
-    let settings = "allowed_tools = [\"Bash\"]\nenv = { OF_THE_AGENT = \"yes\" }";
+    let settings = "allowed_tools = [\"Bash\"]\nenv.OF_THE_AGENT = \"yes\"";
     let Some(mut stage) = Stage::claude(settings) else { return };
     let secrets = ["GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN", "FORGEJO_TOKEN", "SLACK_BOT_TOKEN", "OPENAI_API_KEY"];
     for name in secrets {

@@ -86,7 +86,7 @@ const ALWAYS_FULL: &str = r#"
 
 #[test]
 fn hand_offs_are_bounded() {
-    let stage = Stage::scripted("claude", ALWAYS_FULL, "");
+    let stage = Stage::scripted("claude", ALWAYS_FULL);
     let job = stage.run(0, &["--issue", "42", "go on for ever"]);
     assert_eq!((job.sessions().len(), job.events("hand_off").len(), job.summary()), (11, 10, "at last"));
     assert_eq!(job.session_states().iter().filter(|(status, _)| *status == "handed_off").count(), 10);

@@ -8,5 +8,6 @@ mod claude;
 mod common;
 mod ending;
 mod hand_off;
+mod others;
 mod sessions;
 mod stage;

@@ -8,51 +8,51 @@ use spinney_testkit::{AgentCli, Cli, Running, Sandbox, StubModel};
 
 use crate::common::Story;
 
-/// An agent `coder` that has one of the real programs.
+/// An agent `coder` that has one of the programs.
 pub struct Stage {
     pub story: Story,
     pub model: StubModel,
     pub cli: Cli,
-    agent: Option<(AgentCli, &'static str)>,
 }
 
 impl Stage {
-    /// With more lines for the agent's table.
-    pub fn new(agent: &AgentCli, runtime: &'static str, settings: &str) -> Self {
-        let stage = Self::without_agent();
-        let home = stage.story.sandbox().home();
-        let variables = agent.environment(&stage.model, &home);
-        let cli = variables.into_iter().fold(stage.cli.clone(), |cli, (name, value)| cli.with_variable(name, value));
-        let stage = Self { cli, agent: Some((agent.clone(), runtime)), ..stage };
-        stage.configure(settings);
+    /// A real program, with first arguments of its own and more lines for the agent's table.
+    pub fn new(agent: &AgentCli, runtime: &str, arguments: &[&str], settings: &str) -> Self {
+        let mut stage = Self::empty();
+        for (name, value) in agent.environment(&stage.model, &stage.home("")) {
+            stage.cli = stage.cli.with_variable(name, value);
+        }
+        let program = agent.program().to_str().unwrap();
+        let command = [&[program], arguments].concat();
+        // They leave much behind in it.
+        let settings = format!("env.TMPDIR = {}\n{settings}", json!(stage.home(".tmp")));
+        stage.configure(runtime, &command, &settings);
         stage
     }
 
     /// Claude Code with these settings; none where it is not installed.
     pub fn claude(settings: &str) -> Option<Self> {
-        Some(Self::new(&AgentCli::claude()?, "claude", settings))
+        Some(Self::new(&AgentCli::claude()?, "claude", &[], settings))
     }
 
     /// The program is a shell script, which is given the prompt on its standard input.
-    pub fn scripted(runtime: &'static str, script: &str, settings: &str) -> Self {
-        let stage = Self::without_agent();
-        let command = json!(["/bin/sh", "-c", script]);
-        stage.story.sandbox().write_config(&config(runtime, &command, settings));
+    pub fn scripted(runtime: &str, script: &str) -> Self {
+        let stage = Self::empty();
+        stage.configure(runtime, &["/bin/sh", "-c", script, "agent"], "");
         stage
     }
 
-    fn without_agent() -> Self {
+    fn empty() -> Self {
         // Not in the directory for temporary files, which Codex's sandbox leaves open.
         let sandbox = Sandbox::inside(Path::new(env!("CARGO_TARGET_TMPDIR")));
         let story = Story::of(sandbox.repository("app").with_remote());
         let cli = story.cli.clone();
-        Self { story, model: StubModel::start(), cli, agent: None }
+        Self { story, model: StubModel::start(), cli }
     }
 
-    /// Writes the person's configuration: the agent, with these lines in its table.
-    pub fn configure(&self, settings: &str) {
-        let (agent, runtime) = self.agent.as_ref().expect("it has a real program");
-        self.story.sandbox().write_config(&config(runtime, &json!([agent.program()]), settings));
+    fn configure(&self, runtime: &str, command: &[&str], settings: &str) {
+        let config = format!("[agents.coder]\nruntime = \"{runtime}\"\ncommand = {}\n{settings}\n", json!(command));
+        self.story.sandbox().write_config(&config);
     }
 
     /// `spinney run` with these arguments, to its end with this exit status.
@@ -94,10 +94,6 @@ impl Stage {
     pub fn pushed_file(&self, branch: &str, path: &str) -> String {
         self.story.remote().git(&["show", &format!("{branch}:{path}")])
     }
-}
-
-fn config(runtime: &str, command: &Value, settings: &str) -> String {
-    format!("[agents.coder]\nruntime = \"{runtime}\"\ncommand = {command}\n{settings}\n")
 }
 
 /// A job as `--json` tells it.
