@@ -88,6 +88,21 @@ impl Engine {
         }
     }
 
+    /// What a repository's forge says of a workspace with a pull request that is known; of another it is not asked. Where
+    /// there is no answer, why: the pull request is taken for open then.
+    pub async fn ask_forge(&self, context: &Context, workspace: &Workspace) -> (Option<ForgeWord>, Option<String>) {
+        let Some(known) = workspace.pull_request.clone() else { return (None, None) };
+        let fault = match self.hasty_forge(context).await {
+            Ok(Some(forge)) => {
+                let (word, fault) = Self::forge_word(&*forge, workspace).await;
+                return (Some(word), fault);
+            }
+            Ok(None) => "the remote is on none of the configured forges".to_owned(),
+            Err(error) => error.in_full(),
+        };
+        (Some(ForgeWord { open: Some(known), ..ForgeWord::default() }), Some(fault))
+    }
+
     /// The environment as far as it is text.
     fn texts(&self) -> Vec<(String, String)> {
         let text = |(name, value): &(std::ffi::OsString, std::ffi::OsString)| {

@@ -370,3 +370,19 @@ fn caches_go_and_nothing_else() {
     assert_eq!(cleanup(&story.cli, &["caches"]).rows("caches").len(), 1);
     assert!(Path::new(&work.path).join("web/node_modules").is_symlink());
 }
+
+#[test]
+fn old_jobs_are_forgotten_with_their_logs() {
+    let story = Story::new();
+    let agent = format!("[agents.coder]\nruntime = \"command\"\ncommand = [{:?}]\n", spinney_testkit::scripted_agent());
+    story.sandbox().write_config(&agent);
+    let job = story.cli.run(&["run", "--json", "print nothing to do"]).ok().json();
+    assert_eq!(cleanup(&story.cli, &["all"]).0["forgotten"], json!({ "jobs": 0, "conversations": 0 }));
+    story.sandbox().write_config(&format!("{agent}[cleanup]\njob_retention = \"1ms\"\n"));
+    assert_eq!(cleanup(&story.cli, &["all", "--dry-run"]).0["forgotten"]["jobs"], 0);
+    assert_eq!(cleanup(&story.cli, &["merged"]).0["forgotten"]["jobs"], 0);
+    let told = story.cli.run(&["cleanup", "all"]).ok();
+    assert!(told.stdout.contains("forgot 1 old job"), "{}", told.told());
+    assert_eq!(story.cli.run(&["jobs", "--all", "--json"]).ok().json()["jobs"], json!([]));
+    assert!(!story.sandbox().spinney_home().join("logs").join(format!("{}.jsonl", text(&job["id"]))).exists());
+}

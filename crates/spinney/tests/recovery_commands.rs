@@ -129,3 +129,49 @@ fn what_keeps_spinney_from_starting_is_a_line_too() {
     let wrong = story.cli.with_variable("SPINNEY_X__Y", "1").run(&["doctor", "--json"]).exits(1).json();
     assert_eq!((&wrong["healthy"], &wrong["checks"][0]["mark"]), (&false.into(), &"bad".into()));
 }
+
+#[test]
+fn an_agent_whose_program_is_missing_is_told_with_its_key() {
+    let story = Story::new();
+    story.make(&["--issue", "1"]);
+    let agent = |name: &str, program: &str| {
+        format!("[agents.{name}]\nruntime = \"command\"\ncommand = [\"{program}\", \"-c\", \"true\"]\n")
+    };
+    story.sandbox().write_config(&agent("here", "sh"));
+    assert_eq!(findings(&story, 0), []);
+    story
+        .sandbox()
+        .write_config(&(agent("here", "sh") + &agent("gone", "no-such-program") + &agent("far", "/no/such")));
+    let found = findings(&story, 1);
+    let told: Vec<_> = found.iter().map(|(mark, name, _, fix)| (mark.as_str(), name.as_str(), fix.as_str())).collect();
+    let fix = |name: &str| format!("install it, or set agents.{name}.command");
+    assert_eq!(told, [("bad", "agent", &*fix("far")), ("bad", "agent", &*fix("gone"))]);
+}
+
+#[test]
+fn an_interrupted_job_is_named_until_somebody_goes_on() {
+    let story = Story::new();
+    let agent = spinney_testkit::scripted_agent();
+    story.sandbox().write_config(&format!("[agents.coder]\nruntime = \"command\"\ncommand = [{agent:?}]\n"));
+    let pid = story.sandbox().path().join("pid");
+    let prompt = format!("once {0} pid {0}\nwrite a.txt x", pid.display());
+    let prompt = format!("{prompt}\nonce {}.slept sleep 100", pid.display());
+    let job = story.cli.run(&["run", "--detach", "--issue", "1", &prompt]).ok().stdout.trim().to_owned();
+    let is_up = || fs::read_to_string(&pid).is_ok_and(|pid| !pid.trim().is_empty());
+    spinney_testkit::wait_until(is_up, std::time::Duration::from_secs(60));
+    let parent = |pid: &str| {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap();
+        stat[stat.rfind(')').unwrap() + 1..].split_whitespace().nth(1).unwrap().parse::<i32>().unwrap()
+    };
+    let runner = rustix::process::Pid::from_raw(parent(&fs::read_to_string(&pid).unwrap())).unwrap();
+    rustix::process::kill_process(runner, rustix::process::Signal::KILL).unwrap();
+    spinney_testkit::wait_until(
+        || story.cli.run(&["jobs", "--json"]).stdout.contains("interrupted"),
+        std::time::Duration::from_secs(60),
+    );
+    let found = findings(&story, 0);
+    let expected = ("notice".into(), "jobs".into(), "1 interrupted".into(), format!("spinney retry {job}"));
+    assert_eq!(found, [expected]);
+    story.cli.run(&["retry", &job]).ok();
+    assert_eq!(findings(&story, 0), []);
+}

@@ -26,23 +26,25 @@ enum Cause {
 }
 
 /// What a sweep does with each workspace.
-struct Turn<'a> {
+struct Turn {
     what: What,
     dry_run: bool,
-    forge: Option<&'a dyn Forge>,
+    forge: Option<Box<dyn Forge>>,
 }
 
-impl Turn<'_> {
-    /// What the forge says of a workspace's branch. Without a forge, a pull request that is known is taken for open.
-    async fn ask_forge(&self, workspace: &Workspace, observer: Observer<'_>) -> Option<ForgeWord> {
-        let Some(forge) = self.forge else {
+impl Turn {
+    /// What the forge says of a workspace's branch. Without a forge, a pull request that is known is taken for open. One
+    /// that gave no answer is asked no more.
+    async fn ask_forge(&mut self, workspace: &Workspace, observer: Observer<'_>) -> Option<ForgeWord> {
+        let Some(forge) = &self.forge else {
             let open = workspace.pull_request.clone()?;
             return Some(ForgeWord { open: Some(open), ..ForgeWord::default() });
         };
-        let (word, fault) = Engine::forge_word(forge, workspace).await;
+        let (word, fault) = Engine::forge_word(&**forge, workspace).await;
         if let Some(fault) = fault {
-            let what = format!("{}: {fault}", workspace.name);
+            let what = format!("pull requests that are known are taken for open: {fault}");
             observer(Notice::Warning(Warning::Minor { what }));
+            self.forge = None;
         }
         Some(word)
     }
@@ -86,14 +88,14 @@ impl Engine {
             self.refresh_base(&context, observer).await?;
         }
         let forge = self.forge_of_sweep(&context, what, observer).await;
+        let mut turn = Turn { what, dry_run, forge };
         for workspace in known {
             // A sweep is long; the row is read anew when its turn comes.
             let row = self.store.read().await?.workspace(&workspace.id).await?;
             let Some(workspace) = row.filter(|row| row.status.is_live()) else { continue };
             let name = workspace.name.to_string();
             observer(Notice::Phase(Phase::Sweeping { workspace: name.clone() }));
-            let turn = Turn { what, dry_run, forge: forge.as_deref() };
-            if let Err(error) = self.sweep_workspace(&context, workspace, &turn, report, observer).await {
+            if let Err(error) = self.sweep_workspace(&context, workspace, &mut turn, report, observer).await {
                 report.failed.push((name, error.in_full()));
             }
         }
@@ -138,7 +140,7 @@ impl Engine {
         &self,
         context: &Context,
         workspace: Workspace,
-        turn: &Turn<'_>,
+        turn: &mut Turn,
         report: &mut Report,
         observer: Observer<'_>,
     ) -> Result<()> {

@@ -4,17 +4,19 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use spinney_core::Reason;
 use spinney_engine::{Report, What, plural, size};
+use spinney_jobs::Forgotten;
 
 use crate::app::App;
 use crate::background;
 use crate::document;
 use crate::error::{CliError, Result};
+use crate::jobs;
 use crate::ui::{style, words};
 
 /// Move to the trash what is merged or stale, and mend what is out of step; says what stays and why
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  spinney cleanup --dry-run\n  spinney cleanup merged\n  spinney cleanup caches\n\n\
+    after_help = "Examples:\n  spinney cleanup --dry-run\n  spinney cleanup merged --include-closed\n  spinney cleanup caches\n\n\
     In a repository: that one; elsewhere, or with --everywhere: all."
 )]
 pub struct CleanupArgs {
@@ -24,6 +26,9 @@ pub struct CleanupArgs {
     /// Only tell what would happen
     #[arg(long)]
     dry_run: bool,
+    /// Also workspaces whose pull request was closed without being merged
+    #[arg(long)]
+    include_closed: bool,
     /// All repositories, wherever this is run
     #[arg(long)]
     everywhere: bool,
@@ -39,11 +44,28 @@ enum Kind {
     Orphans,
     /// Regenerable ignored directories (`cleanup.caches`) of idle workspaces
     Caches,
-    /// Merged, stale and orphans
+    /// Merged, stale and orphans; forgets old jobs and conversations too
     All,
 }
 
+impl CleanupArgs {
+    fn what(&self) -> Result<What> {
+        let what = match self.what {
+            Kind::Merged => What::MERGED,
+            Kind::Stale => What::STALE,
+            Kind::Orphans => What::ORPHANS,
+            Kind::Caches => What::CACHES,
+            Kind::All => What::ALL,
+        };
+        if self.include_closed && !what.merged {
+            return Err(CliError::usage("`--include-closed` goes with `merged` and `all`"));
+        }
+        Ok(What { closed: self.include_closed, ..what })
+    }
+}
+
 pub async fn run(app: &App, args: CleanupArgs) -> Result<u8> {
+    let what = args.what()?;
     let engine = app.engine().await?;
     let Some(sweeper) = engine.become_sweeper()? else { return Err(CliError::held("another sweep is under way")) };
     let here = if args.everywhere { None } else { app.context_if_any(&engine).await? };
@@ -51,15 +73,12 @@ pub async fn run(app: &App, args: CleanupArgs) -> Result<u8> {
         Some(context) => vec![context.repository],
         None => engine.repositories().await?,
     };
-    let what = match args.what {
-        Kind::Merged => What::MERGED,
-        Kind::Stale => What::STALE,
-        Kind::Orphans => What::ORPHANS,
-        Kind::Caches => What::CACHES,
-        Kind::All => What::ALL,
-    };
     let report = engine.sweep(repositories, what, args.dry_run, &app.observer()).await?;
     app.ui.progress.clear();
+    let forgotten = match args.what {
+        Kind::All if !args.dry_run => jobs::open(app, &engine)?.forget_old().await?,
+        _ => Forgotten::default(),
+    };
     if !args.dry_run {
         drop(sweeper);
         background::purge_what_is_due(app, &engine).await?;
@@ -87,10 +106,11 @@ pub async fn run(app: &App, args: CleanupArgs) -> Result<u8> {
         app.ui.print_json(&json!({
             "dry_run": args.dry_run, "removed": removed, "kept": kept, "failed": failed,
             "findings": report.findings, "caches": caches,
+            "forgotten": { "jobs": forgotten.jobs, "conversations": forgotten.conversations },
         }));
     } else {
         let trash_for = words::days(&engine.config().cleanup.trash_for.to_string());
-        tell(app, &report, args.dry_run, &trash_for);
+        tell(app, &report, &forgotten, args.dry_run, &trash_for);
     }
     Ok(u8::from(!report.failed.is_empty()))
 }
@@ -100,7 +120,7 @@ fn with(mut document: Value, key: &str, value: Value) -> Value {
     document
 }
 
-fn tell(app: &App, report: &Report, dry_run: bool, trash_for: &str) {
+fn tell(app: &App, report: &Report, forgotten: &Forgotten, dry_run: bool, trash_for: &str) {
     let verb = |done: &str, would: &str| if dry_run { format!("would {would}") } else { done.to_owned() };
     for (workspace, why) in &report.removed {
         let name = style::paint(style::NAME, &workspace.name);
@@ -132,6 +152,11 @@ fn tell(app: &App, report: &Report, dry_run: bool, trash_for: &str) {
     for (name, error) in &report.failed {
         app.ui.warn(format!("{name}: {error}"));
     }
+    if *forgotten != Forgotten::default() {
+        let jobs = plural(forgotten.jobs, "old job");
+        let conversations = plural(usize::try_from(forgotten.conversations).unwrap_or(usize::MAX), "old conversation");
+        app.ui.print(format!("forgot {jobs} and {conversations}"));
+    }
     let total: u64 = report.caches.iter().map(|cleaned| cleaned.bytes).sum();
     if total > 0 {
         app.ui.say(format!("{} {} of caches", verb("freed", "free"), size(total)));
@@ -147,6 +172,7 @@ fn tell(app: &App, report: &Report, dry_run: bool, trash_for: &str) {
         && report.findings.is_empty()
         && report.caches.is_empty()
         && report.failed.is_empty()
+        && *forgotten == Forgotten::default()
     {
         app.ui.say("nothing to do");
     }

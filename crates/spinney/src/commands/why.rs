@@ -23,7 +23,11 @@ pub struct WhyArgs {
 pub async fn run(app: &App, args: WhyArgs) -> Result<u8> {
     let engine = app.engine().await?;
     let (context, workspace) = app.workspace(&engine, &args.name, Among::Live).await?;
-    let verdict = engine.judge(&context, &workspace, Remover::Person).await?;
+    let (word, fault) = engine.ask_forge(&context, &workspace).await;
+    let verdict = engine.judge_told(&context, &workspace, Remover::Person, word.as_ref()).await?;
+    if let Some(fault) = fault {
+        app.ui.say(format!("note: its pull request is taken for open: {fault}"));
+    }
     if app.ui.json {
         app.ui.print_json(&document::verdict(&engine, &workspace, &verdict));
         return Ok(0);
