@@ -5,6 +5,7 @@
 
 mod cloning;
 mod image;
+mod job;
 mod machine;
 mod making;
 mod many;
@@ -47,7 +48,7 @@ struct Bench {
 /// Rows that are measured together, by the name that `--rows` knows. Each part has sites of its own.
 type Part = (&'static str, fn(&Bench) -> Vec<Row>);
 
-const PARTS: [Part; 11] = [
+const PARTS: [Part; 14] = [
     ("warm", making::warm),
     ("moved", pool::moved),
     ("api", pool::api),
@@ -59,6 +60,9 @@ const PARTS: [Part; 11] = [
     ("many", many::rows),
     ("memory", memory::cold),
     ("memory-warm", memory::warm),
+    ("job", job::overhead),
+    ("job-idle", job::idle),
+    ("job-memory", job::memory),
 ];
 
 pub fn run(arguments: &[&str]) -> Result<ExitCode> {

@@ -1,0 +1,235 @@
+//! A job around its agent: what it takes beside the agent's own time, while it waits, and of memory.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use super::Bench;
+use super::measure::time;
+use super::pool;
+use super::site::{Site, output};
+use super::table::{Goal, MIB, Row, Unit, finish};
+
+/// How long the agent takes: long enough for what goes on beside it.
+const AGENT_SECONDS: &str = "0.5";
+/// How long a process is watched that has nothing to do.
+const WATCHED: Duration = Duration::from_secs(10);
+const OUTPUT_BYTES: u64 = 1_000_000_000;
+const MEMORY: f64 = 64.0 * MIB;
+const START_WITHIN: Duration = Duration::from_secs(60);
+
+/// The whole of `spinney run`, less the time between the first and the last thing that its agent does.
+pub fn overhead(bench: &Bench) -> Vec<Row> {
+    let row = |what: &str| Row::new(format!("`run` around its agent, {what}"), Unit::Millis);
+    let mut task = row("nothing changed").goal(Goal::Under(200.0));
+    let mut edit = row("one file to commit").goal(Goal::Under(200.0));
+    let mut own = row("and its workspace goes");
+    finish(measure_overhead(bench, &mut task, &mut edit, &mut own), [task, edit, own])
+}
+
+fn measure_overhead(bench: &Bench, task: &mut Row, edit: &mut Row, own: &mut Row) -> Result<()> {
+    let mut site = site(bench)?;
+    site.set(pool::SIZE, "3");
+    let times = site.path().join("times");
+    let stamp = format!("date +%s%N >>{}", times.display());
+    let agent = |work: &str| format!("{stamp}; sleep {AGENT_SECONDS}; {work}; {stamp}");
+    configure(&mut site, &[("idle", &agent("true")), ("editor", &agent("echo more >made.txt"))])?;
+    for round in 0..=bench.rounds.fast {
+        site.fill()?;
+        site.settle()?;
+        for (row, agent, flags) in
+            [(&mut *task, "idle", true), (&mut *edit, "editor", true), (&mut *own, "idle", false)]
+        {
+            let name = format!("{agent} {round}");
+            let work: &[&str] = if flags { &["--task", &name] } else { &[] };
+            let _ = fs::remove_file(&times);
+            let arguments = [&["run", "--json", "--agent", agent], work, &["go"]].concat();
+            let (took, said) = time(|| site.spinney(&arguments))?;
+            site.settle()?;
+            check_warm(&site, &said.stdout)?;
+            // The first round only warms up.
+            if round > 0 {
+                row.push(None, took - lasted(&times)?);
+            }
+        }
+        site.clear()?;
+    }
+    Ok(())
+}
+
+/// Milliseconds between the stamps that an agent wrote.
+fn lasted(times: &Path) -> Result<f64> {
+    let text = fs::read_to_string(times).context("the agent did not run")?;
+    let stamps: Vec<f64> = text.lines().map(str::parse).collect::<Result<_, _>>()?;
+    match stamps.as_slice() {
+        [start, end] => Ok((end - start) / 1e6),
+        _ => bail!("the agent ran {} times", stamps.len() / 2),
+    }
+}
+
+fn check_warm(site: &Site, said: &[u8]) -> Result<()> {
+    let job: Value = serde_json::from_slice(said)?;
+    let log = fs::read_to_string(log_of(site, &job))?;
+    if !log.contains(", warm") {
+        bail!("the pool was filled, and the job's workspace was cold");
+    }
+    Ok(())
+}
+
+fn log_of(site: &Site, job: &Value) -> PathBuf {
+    site.home().join("logs").join(format!("{}.jsonl", job["id"].as_str().unwrap_or_default()))
+}
+
+/// Processor time in a second, of a job's process that waits for its turn and of one whose agent sleeps.
+pub fn idle(bench: &Bench) -> Vec<Row> {
+    let row = |what: &str| Row::new(format!("processor time a second, {what}"), Unit::Millis).goal(Goal::Under(5.0));
+    let (mut waiting, mut sleeping) = (row("a job that waits for a worker"), row("a job whose agent sleeps"));
+    finish(measure_idle(bench, &mut waiting, &mut sleeping), [waiting, sleeping])
+}
+
+fn measure_idle(bench: &Bench, waiting: &mut Row, sleeping: &mut Row) -> Result<()> {
+    let mut site = site(bench)?;
+    site.set("SPINNEY_LIMITS__MAX_WORKERS", "1");
+    configure(&mut site, &[("sleeper", "exec sleep 1000")])?;
+    let detached = |task: &str| -> Result<Runner> {
+        let said = site.spinney(&["run", "--detach", "--agent", "sleeper", "--task", task, "go"])?;
+        Runner::find(String::from_utf8_lossy(&said.stdout).trim())
+    };
+    let (first, second) = (detached("first")?, detached("second")?);
+    let started = Instant::now();
+    while !fs::read_to_string(site.home().join("logs").join(format!("{}.jsonl", first.job)))?.contains("\"session\"") {
+        if started.elapsed() > START_WITHIN {
+            bail!("the agent does not start");
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    for _ in 0..bench.rounds.slow {
+        let before = (first.processor_millis()?, second.processor_millis()?);
+        thread::sleep(WATCHED);
+        let after = (first.processor_millis()?, second.processor_millis()?);
+        sleeping.push(None, (after.0 - before.0) / WATCHED.as_secs_f64());
+        waiting.push(None, (after.1 - before.1) / WATCHED.as_secs_f64());
+    }
+    site.spinney(&["cancel", "--now", &second.job, &first.job])?;
+    site.settle()
+}
+
+/// Peak memory of a job's process while its agent prints a gigabyte.
+pub fn memory(bench: &Bench) -> Vec<Row> {
+    let mut row = Row::new("peak memory of a job, 1 GB of output", Unit::Bytes).goal(Goal::Under(MEMORY));
+    finish(measure_memory(bench, &mut row), [row])
+}
+
+fn measure_memory(bench: &Bench, row: &mut Row) -> Result<()> {
+    let mut site = site(bench)?;
+    let line = "x".repeat(99);
+    configure(&mut site, &[("printer", &format!("yes {line} | head --bytes {OUTPUT_BYTES}"))])?;
+    for round in 0..bench.rounds.slow.min(2) {
+        let task = format!("print {round}");
+        let said = site.spinney(&["run", "--detach", "--agent", "printer", "--task", &task, "go"])?;
+        let runner = Runner::find(String::from_utf8_lossy(&said.stdout).trim())?;
+        let mut peak = None;
+        while let Some(more) = runner.peak_bytes() {
+            peak = Some(more);
+            thread::sleep(Duration::from_millis(20));
+        }
+        row.push(None, peak.context("it ended before it was seen")?);
+        let log = site.home().join("logs").join(format!("{}.jsonl", runner.job));
+        let written = fs::metadata(&log)?.len();
+        if written < OUTPUT_BYTES {
+            bail!("the log has only {written} bytes");
+        }
+        fs::remove_file(log)?;
+        site.settle()?;
+    }
+    Ok(())
+}
+
+/// A clone without a remote: what a push takes is the remote's matter.
+fn site(bench: &Bench) -> Result<Site> {
+    let site = bench.site()?;
+    site.git(&["remote", "remove", "origin"])?;
+    Ok(site)
+}
+
+/// Gives the site agents: shell lines by name.
+fn configure(site: &mut Site, agents: &[(&str, &str)]) -> Result<()> {
+    let mut text = String::new();
+    for (name, line) in agents {
+        text.push_str(&format!("[agents.{name}]\nruntime = \"command\"\ncommand = [\"sh\", \"-c\", {line:?}]\n"));
+    }
+    let path = site.path().join("agents.toml");
+    fs::write(&path, text)?;
+    site.set("SPINNEY_CONFIG", &path.display().to_string());
+    output(site.command(site.spinney_program()).args(["config", "validate"])).map(drop)
+}
+
+/// The process of a job.
+#[derive(Debug)]
+struct Runner {
+    job: String,
+    process: PathBuf,
+}
+
+impl Runner {
+    fn find(job: &str) -> Result<Self> {
+        let started = Instant::now();
+        loop {
+            let processes = fs::read_dir("/proc")?.flatten().map(|entry| entry.path());
+            let ours = format!("job-run\0{job}\0");
+            let is_ours = |process: &PathBuf| {
+                let line = fs::read(process.join("cmdline")).unwrap_or_default();
+                String::from_utf8_lossy(&line).ends_with(&ours)
+            };
+            if let Some(process) = processes.into_iter().find(is_ours) {
+                return Ok(Self { job: job.to_owned(), process });
+            }
+            if started.elapsed() > START_WITHIN {
+                bail!("job {job} has no process");
+            }
+        }
+    }
+
+    /// What all its threads took so far.
+    fn processor_millis(&self) -> Result<f64> {
+        let mut nanos = 0.0;
+        for thread in fs::read_dir(self.process.join("task")).context("the job's process is gone")?.flatten() {
+            let text = fs::read_to_string(thread.path().join("schedstat"))?;
+            nanos += text.split(' ').next().unwrap_or_default().parse::<f64>().context("no processor time")?;
+        }
+        Ok(nanos / 1e6)
+    }
+
+    /// The most memory that it had so far; none once it has ended.
+    fn peak_bytes(&self) -> Option<f64> {
+        let text = fs::read_to_string(self.process.join("status")).ok()?;
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        Some(line.trim().strip_suffix(" kB")?.parse::<f64>().ok()? * 1024.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_lasts_from_its_first_stamp_to_its_last() {
+        let directory = tempfile::tempdir().unwrap();
+        let times = directory.path().join("times");
+        assert!(lasted(&times).is_err());
+        fs::write(&times, "1700000000000000000\n1700000000500000000\n").unwrap();
+        assert!((lasted(&times).unwrap() - 500.0).abs() < 1.0);
+    }
+
+    #[test]
+    fn a_process_tells_its_time_and_its_memory() {
+        let own = Runner { job: String::new(), process: "/proc/self".into() };
+        assert!(own.processor_millis().unwrap() > 0.0 && own.peak_bytes().unwrap() > MIB);
+        let gone = Runner { job: String::new(), process: "/proc/none".into() };
+        assert!(gone.processor_millis().is_err() && gone.peak_bytes().is_none());
+    }
+}
