@@ -9,11 +9,15 @@ use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 use spinney_core::JobId;
 
 use crate::{Error, Result};
+
+/// How often a lock that seems to be held is tried again.
+const LOOKERS: u32 = 3;
 
 /// The right to run one job; given up on drop.
 #[derive(Debug)]
@@ -25,12 +29,19 @@ pub struct JobLock {
 impl JobLock {
     /// Takes the lock of a job; none while somebody has it.
     pub(crate) fn take(path: &Path) -> Result<Option<Self>> {
+        let mut tries = 0;
         loop {
             let mut options = File::options();
             options.read(true).write(true).create(true).truncate(false).mode(0o600);
             let file = options.open(path).map_err(|source| Error::files(path, "opened", source))?;
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => {}
+                // Somebody may only be looking whether it is held, which takes a moment.
+                Err(rustix::io::Errno::WOULDBLOCK) if tries < LOOKERS => {
+                    tries += 1;
+                    std::thread::sleep(Duration::from_millis(1));
+                    continue;
+                }
                 Err(rustix::io::Errno::WOULDBLOCK) => return Ok(None),
                 Err(error) => return Err(Error::files(path, "locked", error.into())),
             }
