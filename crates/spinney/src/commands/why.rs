@@ -93,10 +93,12 @@ pub fn what_helps(workspace: &Workspace, verdict: &Verdict, allowed: &[ReasonCod
             }
             ReasonCode::Unpushed => Some(format!("spinney exec {name} -- git push origin HEAD")),
             ReasonCode::Stash => Some(format!("spinney exec {name} -- git stash list")),
-            ReasonCode::InUse => Some(match &reason.job {
-                Some(job) => format!("spinney cancel {job}"),
-                None => "end the process, or allow it by name: --allow in_use".to_owned(),
-            }),
+            ReasonCode::InUse => match &reason.job {
+                Some(job) => Some(format!("spinney cancel {job}")),
+                // The processes of a job end with it.
+                None if blockers.iter().any(|other| other.job.is_some()) => None,
+                None => Some("end the process, or allow it by name: --allow in_use".to_owned()),
+            },
             ReasonCode::MountInside => Some("unmount what is mounted inside".to_owned()),
             ReasonCode::OperationInProgress => Some(format!("spinney exec {name} -- git status")),
             ReasonCode::PreciousIgnored => {
@@ -126,9 +128,4 @@ pub fn what_helps(workspace: &Workspace, verdict: &Verdict, allowed: &[ReasonCod
         lines.push(format!("let go: spinney rm {name} --allow {}     (in the trash for {trash_for})", codes.join(",")));
     }
     lines.join("\n")
-}
-
-/// The job that uses a workspace, where that is what the reason tells.
-fn job_of(reason: &Reason) -> Option<&str> {
-    reason.detail.strip_prefix("job ").and_then(|rest| rest.split(' ').next())
 }
