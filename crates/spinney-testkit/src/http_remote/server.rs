@@ -2,6 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::process::Stdio;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -23,6 +24,8 @@ struct Shared {
     sandbox: Sandbox,
     token: Option<String>,
     requests: Mutex<Vec<String>>,
+    /// How many pushes are still to fail.
+    refusals: AtomicUsize,
 }
 
 impl HttpRemote {
@@ -39,7 +42,12 @@ impl HttpRemote {
     }
 
     fn start(sandbox: &Sandbox, token: Option<String>) -> Self {
-        let shared = Arc::new(Shared { sandbox: sandbox.clone(), token, requests: Mutex::new(Vec::new()) });
+        let shared = Arc::new(Shared {
+            sandbox: sandbox.clone(),
+            token,
+            requests: Mutex::new(Vec::new()),
+            refusals: AtomicUsize::new(0),
+        });
         let server = HttpServer::start({
             let shared = Arc::clone(&shared);
             move |request| shared.answer(request)
@@ -60,6 +68,11 @@ impl HttpRemote {
         format!("http://{USER}:{token}@{}/{name}", self.server.address())
     }
 
+    /// The next so many pushes find the server down.
+    pub fn refuse_pushes(&self, count: usize) {
+        self.shared.refusals.store(count, Ordering::Relaxed);
+    }
+
     /// Each request so far: the status of the answer, the method and the target.
     #[must_use]
     pub fn requests(&self) -> Vec<String> {
@@ -69,11 +82,24 @@ impl HttpRemote {
 
 impl Shared {
     fn answer(&self, request: &Request) -> io::Result<Response> {
-        let response = if self.is_allowed(request) { self.backend(request)? } else { Response::unauthorized() };
+        let response = if self.refuses(request) {
+            Response::text("503 Service Unavailable", &[], "down for a moment".to_owned())
+        } else if self.is_allowed(request) {
+            self.backend(request)?
+        } else {
+            Response::unauthorized()
+        };
         let line =
             format!("{} {} {}", &response.status[..3.min(response.status.len())], request.method, request.target);
         self.requests.lock().expect("no thread panicked").push(line);
         Ok(response)
+    }
+
+    /// Whether it is down for this request, which is the first of a push.
+    fn refuses(&self, request: &Request) -> bool {
+        let is_push = request.query().contains("git-receive-pack");
+        let one_less = |left: usize| left.checked_sub(1);
+        is_push && self.refusals.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less).is_ok()
     }
 
     fn is_allowed(&self, request: &Request) -> bool {
