@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use pool_support::{LONG, Pool, read};
-use spinney_testkit::{Cli, wait_until};
+use spinney_testkit::{Cli, GitWrapper, wait_until};
 
 #[test]
 fn a_claim_that_failed_does_not_stop_the_background() {
@@ -51,13 +51,18 @@ fn leave_lock(path: &Path) {
 
 #[track_caller]
 fn assert_healed(pool: &Pool) {
+    assert_refilled(pool);
+    pool.story.assert_nothing_made();
+}
+
+#[track_caller]
+fn assert_refilled(pool: &Pool) {
     pool.story.cli.run(&["ls"]).ok();
     let doctor = pool.story.cli.run(&["doctor", "--json"]).ok();
     assert_eq!(doctor.json()["healthy"], true, "{}", doctor.told());
     pool.fill();
     assert_eq!(pool.states(), ["ready"]);
     assert_eq!(pool.drain()["deleted"], 1);
-    pool.story.assert_nothing_made();
 }
 
 #[test]
@@ -105,5 +110,55 @@ fn a_branch_that_somebody_made_meanwhile_and_stands_on_stays() {
         pool.story.cli.run(&["ls"]).ok();
         pool.story
             .change(|repository| assert_eq!(repository.git(&["status", "--porcelain", "--branch"]), "## issue-9"));
+    }
+}
+
+/// The calls of git by which a claim follows a base that moved.
+const MOVING: [&str; 4] = ["update-ref", "diff-tree", "read-tree", "symbolic-ref"];
+
+/// A git that kills who called it, before or after it did its work.
+fn killing(call: &str, after: bool) -> GitWrapper {
+    let work = if after { "\"$GIT\" \"$@\"" } else { ":" };
+    GitWrapper::new(&format!(
+        "case \" $* \" in *' {call} '*) {work}; kill -9 $PPID; exit 1 ;; esac\nexec \"$GIT\" \"$@\"\n"
+    ))
+}
+
+#[test]
+fn a_death_at_any_call_of_git_while_base_is_followed_leaves_a_member_that_is_replaced() {
+    for call in MOVING {
+        for after in [false, true] {
+            println!("killed at `git {call}`, after it: {after}");
+            let pool = Pool::new(1);
+            pool.fill();
+            pool.move_base("README.md");
+            pool.move_base("added.txt");
+            let git = killing(call, after);
+            let died = pool.story.cli.with_path_first(git.directory()).run(&["new", "--issue", "1"]);
+            assert_ne!(died.status, 0, "{}", died.told());
+            // Nobody put anything there.
+            let filled = pool.fill();
+            assert_eq!(filled["retired"]["trashed"].as_array().map(Vec::len), Some(0), "{filled}");
+            assert_eq!(filled["retired"]["deleted"], 1, "{filled}");
+            assert_healed(&pool);
+        }
+    }
+}
+
+#[test]
+fn where_a_call_of_git_fails_while_base_is_followed_the_work_is_there_nevertheless() {
+    for call in MOVING {
+        println!("`git {call}` fails");
+        let pool = Pool::new(1);
+        pool.fill();
+        let new = pool.move_base("README.md");
+        let git = GitWrapper::failing(call, 128, "fatal: the disk has a bad day");
+        let ran = pool.story.cli.with_path_first(git.directory()).run(&["new", "--issue", "1", "--json"]).ok();
+        // What can't be moved the quick way is moved by `git switch`.
+        assert_eq!(ran.json()["warm"], call == "read-tree", "{}", ran.told());
+        let tree = PathBuf::from(ran.json()["path"].as_str().unwrap());
+        assert_eq!(pool.git(&tree, &["rev-parse", "issue-1"]), new);
+        assert_eq!(pool.git(&tree, &["status", "--porcelain", "--branch"]), "## issue-1");
+        assert_refilled(&pool);
     }
 }
