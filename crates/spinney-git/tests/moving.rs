@@ -299,16 +299,7 @@ async fn what_is_in_the_way_is_left_there() {
 #[tokio::test]
 async fn whatever_is_unusual_is_left_to_git_switch() {
     let scene = Scene::usual().await;
-    let deeds: [(&str, Deed, Way); 7] = [
-        (
-            "no-index",
-            |sandbox, tree| {
-                write(tree, "tracked.log", "mine");
-                let index = sandbox.run(tree, &["rev-parse", "--path-format=absolute", "--git-path", "index"]);
-                fs::remove_file(index).unwrap();
-            },
-            Refused,
-        ),
+    let deeds: [(&str, Deed, Way); 6] = [
         (
             "hidden-edit",
             |sandbox, tree| {
@@ -354,6 +345,21 @@ async fn whatever_is_unusual_is_left_to_git_switch() {
     for (name, deed, way) in deeds {
         scene.check(name, deed, way).await;
     }
+}
+
+#[tokio::test]
+async fn without_an_index_ignored_files_are_not_overwritten() {
+    let start: Deed = |_, root| {
+        write(root, ".gitignore", "*\n");
+        write(root, "edited.txt", "old");
+    };
+    let scene = Scene::new(start, |_, root| write(root, "edited.txt", "new")).await;
+    let deed: Deed = |sandbox, tree| {
+        write(tree, "edited.txt", "mine");
+        let index = sandbox.run(tree, &["rev-parse", "--path-format=absolute", "--git-path", "index"]);
+        fs::remove_file(index).unwrap();
+    };
+    scene.check("no-index", deed, Refused).await;
 }
 
 #[tokio::test]
