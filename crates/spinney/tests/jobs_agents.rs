@@ -1,0 +1,336 @@
+//! Agents that do what they should not, and what they are given: their environment, their directory, their workspace.
+
+mod common;
+mod job_support;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use common::Story;
+use job_support::{LONG, Workshop, agent, read_pid, runner_of};
+use serde_json::{Value, json};
+use spinney_testkit::{HttpRemote, Sandbox, wait_until};
+
+const ISSUE: [&str; 2] = ["--issue", "7"];
+
+#[test]
+fn a_renamed_branch_is_followed() {
+    let workshop = Workshop::new("");
+    let job = workshop.complete(&ISSUE, "write a.txt a\nrename-branch better/name");
+    assert_eq!(job.text("branch"), "better/name");
+    assert_eq!(workshop.pushed(), ["better/name", "main"]);
+    assert_eq!(workshop.story.show("issue-7").text("branch"), "better/name");
+    // The next job goes on there, and may replace what was pushed.
+    let next = workshop.complete(&ISSUE, "write a.txt b\ngit commit --quiet --all --amend --message again");
+    assert_eq!((next.text("branch"), &next.0["pushed"]), ("better/name", &true.into()));
+    assert_eq!(workshop.story.remote().tip("better/name"), next.text("commit"));
+    // One that failed is told by its name in git, too.
+    let failed = workshop.run(1, &["--issue", "8"], "rename-branch other/name\nexit 1");
+    assert_eq!(failed.text("branch"), "other/name");
+}
+
+#[test]
+fn a_detached_head_is_delivered_to_the_branch() {
+    let workshop = Workshop::new("");
+    let job = workshop.complete(&ISSUE, "detach-head\nwrite a.txt a");
+    assert_eq!((job.text("branch"), &job.0["pushed"]), ("agent/coder/issue-7", &true.into()));
+    assert_eq!(workshop.story.remote().tip("agent/coder/issue-7"), job.text("commit"));
+}
+
+#[test]
+fn an_agent_that_goes_to_the_base_branch_pushes_nothing_there() {
+    let story = Story::new();
+    story.change(|repository| repository.git(&["switch", "--quiet", "--create", "mine"]));
+    let workshop = Workshop::of(story, "");
+    let before = workshop.story.remote().tip("main");
+    let job = workshop.run(1, &ISSUE, "git checkout --quiet main\nwrite a.txt a\ncommit oops");
+    job.says(&["`main`, which is its base"]);
+    assert_eq!(workshop.story.remote().tip("main"), before);
+}
+
+#[test]
+fn an_agent_that_deletes_its_directory_has_failed_and_can_be_tried_again() {
+    let workshop = Workshop::new("[agents.coder.hooks]\nafter_run = [\"true\"]\non_error = [\"true\"]\n");
+    let done = workshop.beside_text("done");
+    let prompt = format!("write a.txt a\ncommit safe\nonce {done} delete-own-directory\nprint done");
+    let job = workshop.run(1, &ISSUE, &prompt);
+    assert_eq!(job.text("status"), "failed");
+    assert_eq!(workshop.pushed(), ["main"]);
+    let retried = workshop.retry(0, job.id());
+    assert_eq!((&retried.0["pushed"], retried.path().join("a.txt").exists()), (&true.into(), true));
+    assert_eq!(workshop.story.remote().git(&["log", "--format=%s", "main..agent/coder/issue-7"]), "safe");
+}
+
+#[test]
+fn what_changes_in_the_main_checkout_is_told_by_path() {
+    let workshop = Workshop::new("");
+    let root = workshop.story.repository.path().to_owned();
+    let place = root.display();
+    workshop.story.change(|repository| {
+        let prompt = format!(
+            "write-outside {place}/src/lib.rs hacked\nwrite-outside {place}/new/file.txt x\n\
+             git -C {place} rm --quiet run.sh\nwrite-outside {place}/target/cache x\nwrite a.txt a"
+        );
+        let job = workshop.complete(&ISSUE, &prompt);
+        assert_eq!(job.0["escaped"], json!(["new/file.txt (new)", "run.sh (deleted)", "src/lib.rs (changed)"]));
+        workshop.assert_logged(job.id(), "the main checkout changed meanwhile");
+        repository.git(&["reset", "--quiet", "--hard"]);
+        repository.git(&["clean", "--quiet", "-fdx"]);
+
+        let old = repository.head();
+        let prompt = format!("git -C {place} commit --quiet --allow-empty --message mine");
+        let job = workshop.run(1, &["--issue", "8"], &format!("{prompt}\nexit 1"));
+        let new = repository.head();
+        assert_ne!(old, new);
+        let told = job.0["escaped"][0].as_str().unwrap();
+        assert!(told.starts_with("HEAD (main → ") && told.contains(&new[..7]), "{told}");
+    });
+    let job = workshop.complete(&["--issue", "9"], "write a.txt a");
+    assert_eq!(job.0["escaped"], json!([]));
+}
+
+#[test]
+fn an_agents_environment_is_built() {
+    let mut workshop = Workshop::new(
+        "env = { GREETING = \"hello $HOME\", TERM = \"mine\" }\n[workspace]\nports = [\"web\"]\n\
+         [forge.github]\ntoken_env = \"MY_FORGE_TOKEN\"\n",
+    );
+    for name in [
+        "GITHUB_TOKEN",
+        "GH_TOKEN",
+        "GITLAB_TOKEN",
+        "FORGEJO_TOKEN",
+        "MY_FORGE_TOKEN",
+        "ANTHROPIC_API_KEY",
+        "OPENAI_API_KEY",
+        "SLACK_BOT_TOKEN",
+        "AWS_SECRET_ACCESS_KEY",
+        "SSH_AUTH_SOCK",
+        "EDITOR",
+        "GIT_DIR",
+        "LD_PRELOAD_X",
+    ] {
+        workshop.cli = workshop.cli.with_variable(name, "s3cret");
+    }
+    let (dump, hooked) = (workshop.beside_text("dump"), workshop.beside_text("hooked"));
+    let settings = fs::read_to_string(workshop.story.sandbox().config_file()).unwrap();
+    let hooks = format!("[agents.coder.hooks]\nbefore_run = [\"env > {hooked}\"]\n");
+    workshop.story.sandbox().write_config(&format!("{settings}{hooks}"));
+    let job = workshop.complete(&["--issue", "7", "--title", "A title"], &format!("dump-env {dump}"));
+    let seen = variables(&dump);
+    let path = job.text("path");
+    let root = workshop.story.repository.path().to_str().unwrap();
+    let home = workshop.story.sandbox().home();
+    let expected = [
+        ("HOME", home.to_str().unwrap()),
+        ("LANG", "C.UTF-8"),
+        ("TERM", "mine"),
+        ("GREETING", "hello $HOME"),
+        ("SPINNEY_WORKTREE_PATH", path),
+        ("SPINNEY_WORKTREE_BRANCH", "agent/coder/issue-7"),
+        ("SPINNEY_WORKTREE_BASE_BRANCH", "main"),
+        ("SPINNEY_WORK_ITEM_ID", "issue-7"),
+        ("SPINNEY_WORK_ITEM_TITLE", "A title"),
+        ("SPINNEY_REPO_ROOT", root),
+        ("SPINNEY_WORKSPACE_STRATEGY", "git_worktree"),
+        ("SPINNEY_JOB_ID", job.id()),
+        ("PWD", path),
+    ];
+    for (name, value) in expected {
+        assert_eq!(seen.get(name).map(String::as_str), Some(value), "{name}");
+    }
+    assert!(seen["SPINNEY_PORT_WEB"].parse::<u16>().unwrap() > 1023);
+    let known = ["PATH", "SPINNEY_PORT_WEB", "SPINNEY_PROMPT_FILE", "_", "OLDPWD", "SHLVL"];
+    let is_known = |name: &str| known.contains(&name) || expected.iter().any(|(known, _)| *known == name);
+    let foreign: Vec<_> = seen.keys().filter(|name| !is_known(name)).collect();
+    assert!(foreign.is_empty(), "{foreign:?}");
+    let hooked = variables(&hooked);
+    assert_eq!((&hooked["SPINNEY_JOB_ID"], hooked.get("GITHUB_TOKEN")), (&seen["SPINNEY_JOB_ID"], None));
+    assert!(hooked.keys().all(|name| is_known(name)), "{hooked:?}");
+}
+
+/// What `env` printed into a file.
+fn variables(path: &str) -> BTreeMap<String, String> {
+    let text = fs::read_to_string(path).unwrap();
+    let pairs = text.lines().map(|line| line.split_once('=').unwrap());
+    pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+#[test]
+fn a_repositorys_own_token_does_not_reach_the_agent() {
+    let sandbox = Sandbox::new();
+    let origin = sandbox.repository("app").with_remote();
+    let http = HttpRemote::with_token(&sandbox, "t0ken-of-the-repository");
+    let workshop = Workshop::of(Story::of(origin), "");
+    let dump = workshop.beside_text("dump");
+    let cli = workshop.cli.with_variable("REPOSITORY_TOKEN", "t0ken-of-the-repository");
+    let url = http.url("acme/app.git");
+    cli.run(&["repo", "add", &url, "--token-env", "REPOSITORY_TOKEN", "--name", "acme/private"]).ok();
+    let prompt = format!("dump-env {dump}\nwrite a.txt a");
+    let ran = cli.run(&["--repo", "acme/private", "run", "--json", "--agent", "coder", "--", &prompt]).ok();
+    assert_eq!(ran.json()["pushed"], true, "it was pushed with the token");
+    assert!(!fs::read_to_string(&dump).unwrap().contains("t0ken"));
+    let home = workshop.story.sandbox().spinney_home();
+    assert_eq!(common::files_with(&home, "t0ken-of-the-repository"), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn the_runners_environment_is_closed_to_others() {
+    let workshop = Workshop::new("");
+    let (pid, go) = (workshop.beside("agent"), workshop.beside("go"));
+    let id = workshop.detach(&ISSUE, &format!("pid {}\nwait-for {}", pid.display(), go.display()));
+    read_pid(&pid);
+    // The files of a process that may not be dumped belong to root, whoever runs it.
+    let owner =
+        |process: u32| std::os::unix::fs::MetadataExt::uid(&fs::metadata(format!("/proc/{process}/environ")).unwrap());
+    let runner = runner_of(&id).unwrap();
+    assert_eq!(owner(runner), 0);
+    let status = fs::read_to_string(format!("/proc/{runner}/status")).unwrap();
+    assert!(status.contains("\nCoreDumping:\t0"), "{status}");
+    fs::write(&go, "").unwrap();
+    workshop.wait_for_end(&id);
+}
+
+#[test]
+fn keep_decides_how_long_a_workspace_stays() {
+    let workshop = Workshop::new("");
+    let with = |keep: &str| workshop.configure(&format!("[agents.coder.workspace]\nkeep = \"{keep}\"\n"));
+    let stays = |work: &[&str], prompt: &str| workshop.complete(work, prompt).0["path"].is_string();
+    assert!(!stays(&[], "write a.txt a"), "auto: a job's own goes");
+    assert!(stays(&["--issue", "1"], "write a.txt a"), "auto: an issue's stays");
+    with("until_delivered");
+    assert!(!stays(&["--issue", "2"], "write a.txt a"));
+    assert!(!stays(&["--issue", "3"], "print nothing changed"));
+    with("until_closed");
+    assert!(stays(&[], "write a.txt a"));
+    with("24h");
+    assert!(stays(&["--issue", "4"], "write a.txt a"));
+    let failed = workshop.run(1, &[], "write a.txt a\nexit 1");
+    assert!(failed.0["path"].is_string(), "what failed stays");
+}
+
+#[test]
+fn a_failed_jobs_workspace_goes_to_the_trash_if_that_is_wanted() {
+    let workshop = Workshop::new("[agents.coder.workspace]\ncleanup_on_failure = true\n");
+    let job = workshop.run(1, &ISSUE, "write a.txt a\ncommit half\nwrite b.txt b\nexit 1");
+    assert_eq!((&job.0["path"], job.text("workspace")), (&Value::Null, "issue-7"));
+    // Whole: it can be brought back.
+    workshop.cli.run(&["restore", "issue-7"]).ok();
+    let tree = workshop.story.show("issue-7").path();
+    assert!(tree.join("a.txt").exists() && tree.join("b.txt").exists());
+    let completed = workshop.complete(&["--issue", "8"], "write a.txt a");
+    assert!(completed.path().exists());
+}
+
+#[test]
+fn a_static_directory_is_used_as_it_is_one_job_at_a_time() {
+    let story = Story::new();
+    let config = "working_directory = \"docs\"\n[agents.coder.workspace]\nstrategy = \"static\"\n\
+                  [agents.coder.hooks]\nbefore_run = [\"echo hooked >> hooked\"]\n";
+    let workshop = Workshop::of(story, config);
+    let docs = workshop.story.repository.path().join("docs");
+    workshop.story.change(|repository| {
+        let (pid, go, dump) = (workshop.beside("agent"), workshop.beside("go"), workshop.beside_text("dump"));
+        let hold = format!("pid {}\nwait-for {}\nwrite made.txt 1\ndump-env {dump}", pid.display(), go.display());
+        let first = workshop.detach(&[], &hold);
+        read_pid(&pid);
+        let second = workshop.detach(&[], "append made.txt 2");
+        wait_until(|| workshop.job(&second).0["waits_for"].to_string().contains(&first), LONG);
+        fs::write(&go, "").unwrap();
+        for id in [&first, &second] {
+            let job = workshop.wait_for_end(id);
+            assert_eq!(
+                (job.text("status"), &job.0["push"], &job.0["workspace"]),
+                ("completed", &Value::Null, &Value::Null)
+            );
+            assert_eq!((&job.0["branch"], &job.0["escaped"]), (&Value::Null, &json!([])));
+        }
+        assert_eq!(fs::read_to_string(docs.join("made.txt")).unwrap(), "1\n2\n");
+        assert_eq!(fs::read_to_string(docs.join("hooked")).unwrap(), "hooked\nhooked\n");
+        let seen = variables(&dump);
+        assert_eq!((seen["SPINNEY_WORKSPACE_STRATEGY"].as_str(), Path::new(&seen["PWD"])), ("static", docs.as_path()));
+        assert_eq!(repository.git(&["log", "--format=%s"]), "first");
+        fs::remove_file(docs.join("made.txt")).unwrap();
+        fs::remove_file(docs.join("hooked")).unwrap();
+    });
+    assert_eq!(workshop.story.names(), Vec::<String>::new());
+    assert_eq!(workshop.pushed(), ["main"]);
+}
+
+#[test]
+fn an_agent_starts_in_its_part_of_the_repository() {
+    let workshop = Workshop::new("working_directory = \"src\"\n");
+    let job = workshop.complete(&ISSUE, "write made.txt a");
+    assert_eq!(workshop.git(job.path(), &["show", "--format=", "--name-only", "HEAD"]), "src/made.txt");
+}
+
+#[test]
+fn an_agent_may_work_on_a_clone_of_its_own() {
+    let sandbox = Sandbox::new();
+    let app = sandbox.repository("app").with_remote();
+    let library = sandbox.repository("library").with_remote();
+    let url = format!("file://{}", library.remote().url());
+    let table = |auto: bool| format!("working_directory = {{ url = \"{url}\", auto_clone = {auto} }}\n");
+    let workshop = Workshop::of(Story::of(app), &table(false));
+    let asked = ["run", "--agent", "coder", "--", "write a.txt a"];
+    common::refused(&workshop.cli, 2, &asked).says(&["not cloned yet"]).hints(&["repo add", "auto_clone"]);
+    workshop.configure(&table(true));
+    for _ in 0..2 {
+        let job = workshop.complete(&[], "write a.txt a");
+        assert_eq!((job.text("repository"), &job.0["pushed"]), ("local/library", &true.into()));
+        assert_eq!(library.remote().tip(job.text("branch")), job.text("commit"));
+    }
+    assert_eq!(workshop.pushed(), ["main"], "the repository at hand has nothing to do with it");
+    let listed = workshop.cli.run(&["repo", "ls", "--json"]).ok().stdout;
+    assert_eq!(listed.matches("local/library\"").count(), 1, "{listed}");
+}
+
+#[test]
+fn readers_share_a_checkout_of_base() {
+    let workshop = Workshop::new(&format!("requires_isolation = false\n{}", agent("writer")));
+    let gate = workshop.beside("gate");
+    fs::create_dir(&gate).unwrap();
+    let prompt = format!("print in $PWD\ngate {}\ngit rev-parse HEAD", gate.display());
+    let ids = [(); 2].map(|()| workshop.detach(&[], &prompt));
+    wait_until(|| fs::read_dir(&gate).unwrap().count() == 2, LONG);
+    let jobs = ids.each_ref().map(|id| workshop.job(id));
+    assert!(jobs.iter().all(|job| job.text("status") == "running"), "both at once");
+    assert_eq!(jobs[0].path(), jobs[1].path());
+    fs::write(gate.join("go"), "").unwrap();
+    for id in &ids {
+        let job = workshop.wait_for_end(id);
+        assert_eq!((job.text("status"), &job.0["push"]), ("completed", &Value::Null));
+    }
+    // The next one reads what base has become.
+    let newest = workshop.story.remote().advance("new.txt");
+    workshop.cli.run(&["repo", "sync"]).ok();
+    let job = workshop.complete(&[], "git rev-parse HEAD");
+    assert_eq!((job.text("summary"), job.path()), (newest.as_str(), jobs[0].path()));
+    // It is no place to write: nothing is delivered from there, and what somebody left is not swept away.
+    let job = workshop.complete(&[], "write a.txt a");
+    assert_eq!((&job.0["push"], workshop.pushed()), (&Value::Null, vec!["main".to_owned()]));
+    assert!(job.path().join("a.txt").exists());
+}
+
+#[test]
+fn what_an_agent_is_missing_is_told() {
+    let workshop = Workshop::new("");
+    workshop.story.sandbox().write_config("[agents.coder]\nruntime = \"command\"\ncommand = [\"no-such-program\"]\n");
+    workshop
+        .run(1, &ISSUE, "anything")
+        .says(&["`no-such-program`, the program of agent `coder`, could not be started"]);
+    let program = workshop.beside("agent.sh");
+    fs::write(
+        &program,
+        "#!/bin/sh\ncat > \"$HOME/stdin\"; cmp \"$SPINNEY_PROMPT_FILE\" \"$HOME/stdin\" && echo same\n",
+    )
+    .unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let config = format!("[agents.coder]\nruntime = \"command\"\ncommand = [\"{}\"]\n", program.display());
+    workshop.story.sandbox().write_config(&config);
+    let job = workshop.complete(&ISSUE, "a prompt\nof two lines");
+    assert_eq!(job.text("summary"), "same");
+    assert_eq!(fs::read_to_string(workshop.story.sandbox().home().join("stdin")).unwrap(), "a prompt\nof two lines");
+}
