@@ -1,6 +1,7 @@
 //! What can be asked about jobs, from wherever: recorded, started, looked at, cancelled, tried again.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use spinney_core::{
     AgentName, Cancel, Job, JobId, JobRequest, JobStatus, Outcome, Platform, RepositoryId, Session, SessionStatus,
@@ -8,6 +9,7 @@ use spinney_core::{
 };
 use spinney_engine::{Context, Engine, fail};
 use spinney_store::JobFilter;
+use tokio::time::{Instant, sleep};
 
 use crate::family::{self, Family};
 use crate::launch::Launcher;
@@ -43,6 +45,9 @@ pub enum Busy {
     Wait,
 }
 
+/// How long a job's process may take to leave after it wrote how the job ended.
+const LEAVES_WITHIN: Duration = Duration::from_secs(5);
+const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// More than a prompt that a person or a thread wrote.
 const MAX_PROMPT_BYTES: usize = 1 << 20;
 
@@ -216,10 +221,7 @@ impl<'e> Jobs<'e> {
         if job.node != *self.engine.home().node() {
             return Err(Error::OtherNode { id: job.id.clone() });
         }
-        let Some(lock) = JobLock::take(&self.places.lock(&job.id))? else {
-            let Job { id, status, .. } = self.load(&job.id).await?;
-            return Err(Error::NotEnded { id, status });
-        };
+        let lock = self.take_ended(job).await?;
         if !self.engine.store().read().await?.reopen_job(&job.id).await? {
             // It waits or runs, and its process is dead: whoever finds it first settles it.
             drop(lock);
@@ -236,6 +238,22 @@ impl<'e> Jobs<'e> {
         }
         self.start(&job, lock).await?;
         Ok(job)
+    }
+
+    /// Takes the lock of a job that has ended. Its process may need a moment more to leave, and who only looks whether it
+    /// has holds the lock for an instant.
+    async fn take_ended(&self, job: &Job) -> Result<JobLock> {
+        let deadline = Instant::now() + LEAVES_WITHIN;
+        loop {
+            if let Some(lock) = JobLock::take(&self.places.lock(&job.id))? {
+                return Ok(lock);
+            }
+            let Job { id, status, .. } = self.load(&job.id).await?;
+            if !status.is_final() || Instant::now() > deadline {
+                return Err(Error::NotEnded { id, status });
+            }
+            sleep(LOOK_EVERY).await;
+        }
     }
 
     /// A job's log, from its beginning.
