@@ -334,3 +334,24 @@ fn what_an_agent_is_missing_is_told() {
     assert_eq!(job.text("summary"), "same");
     assert_eq!(fs::read_to_string(workshop.story.sandbox().home().join("stdin")).unwrap(), "a prompt\nof two lines");
 }
+
+#[test]
+fn an_agent_can_not_have_its_own_workspace_removed() {
+    let workshop = Workshop::new("");
+    let home = workshop.story.sandbox().spinney_home();
+    let remove = format!("{} --home {} rm issue-7 --force", common::BINARY, home.display());
+    let job = workshop.complete(&ISSUE, &format!("write a.txt a\ngit version; {remove}; echo status $?"));
+    assert_eq!((job.text("summary"), &job.0["pushed"]), ("status 5", &true.into()));
+}
+
+#[test]
+fn what_an_agent_left_half_done_is_no_delivery() {
+    let workshop = Workshop::new("");
+    let prompt = "write a.txt 1\ncommit one\nwrite a.txt 2\ncommit two\n\
+                  git -c sequence.editor='sed -i 1s/pick/edit/' rebase --quiet --interactive HEAD~2 || true\nprint done";
+    let job = workshop.run(1, &ISSUE, prompt);
+    job.says(&["rebase"]);
+    assert_eq!((workshop.pushed(), &job.0["push"]), (vec!["main".to_owned()], &Value::Null));
+    workshop.git(job.path(), &["-c", "core.editor=true", "rebase", "--continue"]);
+    assert_eq!(workshop.retry(0, job.id()).0["commits"], 2);
+}

@@ -214,6 +214,7 @@ fn the_jobs_record_tells_all_of_it() {
     let phases: Vec<_> = workshop.log(job.id()).into_iter().filter(|event| event["type"] == "phase").collect();
     let names: Vec<_> = phases.iter().map(|event| event["phase"].as_str().unwrap()).collect();
     assert_eq!(names, ["set_up", "set_up", "session", "deliver", "deliver"]);
+    assert!(!format!("{:?}", workshop.log(job.id())).contains("warning"));
     let finished: Vec<Job> =
         workshop.log(job.id()).into_iter().filter(|event| event["type"] == "finished").map(Job).collect();
     assert_eq!((finished.len(), finished[0].text("status")), (1, "completed"));
