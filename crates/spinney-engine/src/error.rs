@@ -169,16 +169,7 @@ impl Error {
     /// The message with its causes, for where only a text is kept.
     #[must_use]
     pub fn in_full(&self) -> String {
-        let mut text = self.to_string();
-        let mut source = std::error::Error::source(self);
-        while let Some(cause) = source {
-            let cause_text = cause.to_string();
-            if !text.contains(&cause_text) {
-                text = format!("{text}: {cause_text}");
-            }
-            source = cause.source();
-        }
-        text
+        spinney_core::in_full(self)
     }
 
     #[must_use]

@@ -6,10 +6,11 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use spinney_core::forge::{Access, Issue, IssueState, NewPullRequest, PullRequest, PullRequestState};
+use spinney_core::forge::{Access, Issue, NewPullRequest, PullRequest, PullRequestState};
 use spinney_core::{BranchName, CommitId, Secret};
 
 use crate::dialect::{Call, Dialect, Which, commit, read};
+use crate::github;
 use crate::url::encode;
 
 #[derive(Debug)]
@@ -54,16 +55,6 @@ struct Reference {
 #[derive(Deserialize)]
 struct Object {
     sha: String,
-}
-
-#[derive(Deserialize)]
-struct RawIssue {
-    number: u64,
-    html_url: String,
-    title: String,
-    body: Option<String>,
-    state: String,
-    pull_request: Option<Value>,
 }
 
 impl Dialect for Forgejo {
@@ -134,16 +125,6 @@ impl Dialect for Forgejo {
     }
 
     fn read_issue(&self, value: Value) -> Result<Option<Issue>, serde_json::Error> {
-        let issue: RawIssue = read(value)?;
-        if issue.pull_request.is_some() {
-            return Ok(None);
-        }
-        Ok(Some(Issue {
-            number: issue.number,
-            url: issue.html_url,
-            title: issue.title,
-            body: issue.body.unwrap_or_default(),
-            state: if issue.state == "open" { IssueState::Open } else { IssueState::Closed },
-        }))
+        github::read_issue(value)
     }
 }

@@ -121,16 +121,21 @@ impl Dialect for Github {
     }
 
     fn read_issue(&self, value: Value) -> Result<Option<Issue>, serde_json::Error> {
-        let issue: RawIssue = read(value)?;
-        if issue.pull_request.is_some() {
-            return Ok(None);
-        }
-        Ok(Some(Issue {
-            number: issue.number,
-            url: issue.html_url,
-            title: issue.title,
-            body: issue.body.unwrap_or_default(),
-            state: if issue.state == "open" { IssueState::Open } else { IssueState::Closed },
-        }))
+        read_issue(value)
     }
+}
+
+/// Reads an issue, unless it is a pull request; Forgejo answers in the same way.
+pub(crate) fn read_issue(value: Value) -> Result<Option<Issue>, serde_json::Error> {
+    let issue: RawIssue = read(value)?;
+    if issue.pull_request.is_some() {
+        return Ok(None);
+    }
+    Ok(Some(Issue {
+        number: issue.number,
+        url: issue.html_url,
+        title: issue.title,
+        body: issue.body.unwrap_or_default(),
+        state: if issue.state == "open" { IssueState::Open } else { IssueState::Closed },
+    }))
 }

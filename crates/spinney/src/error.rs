@@ -3,8 +3,8 @@
 use std::error::Error as StdError;
 
 use serde_json::json;
-use spinney_core::Reason;
 use spinney_core::names::{cut_for_message, for_message};
+use spinney_core::{Reason, in_full};
 use spinney_engine::{Check, ErrorKind, Mark};
 
 use crate::ui::style;
@@ -203,16 +203,7 @@ impl From<clap::Error> for CliError {
 
 /// The message with its causes, on one line.
 fn with_causes(error: &dyn StdError) -> String {
-    let mut message = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let text = cause.to_string();
-        if !message.contains(&text) {
-            message.push_str(": ");
-            message.push_str(&text);
-        }
-        source = cause.source();
-    }
+    let message = in_full(error);
     let line = message.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
     cut_for_message(&line, MAX_CHARACTERS)
 }

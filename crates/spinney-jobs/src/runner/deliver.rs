@@ -12,13 +12,13 @@ use std::time::Duration;
 use spinney_core::config::{CommitPlaceholder, OnPushFailure, PullRequestPlaceholder};
 use spinney_core::forge::{NewPullRequest, PullRequestState};
 use spinney_core::names::cut_for_message;
-use spinney_core::{BranchName, CommitId, JobPhase, Push, WorkKind, Workspace};
+use spinney_core::{BranchName, CommitId, JobPhase, Push, WorkKind, Workspace, in_full};
 use spinney_engine::{Delivery, fail};
 use spinney_git::{Identity, Worktree};
 use tokio::time::sleep;
 
 use super::setup::Place;
-use super::{End, Run, Step, in_full};
+use super::{End, Run, Step};
 
 /// How long to wait before each further try of a push that failed for a passing reason.
 const PUSH_AGAIN_AFTER: [Duration; 4] =
@@ -107,7 +107,7 @@ impl Run<'_> {
                 None => break error,
             }
         };
-        let text = in_full(&error.into());
+        let text = error.in_full();
         self.job.outcome.push = Some(Push::Refused);
         match on_failure {
             OnPushFailure::Warn => {
@@ -188,13 +188,7 @@ impl Run<'_> {
 }
 
 fn failed(error: &dyn std::error::Error) -> End {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(&format!(": {cause}"));
-        source = cause.source();
-    }
-    End::Failed(text)
+    End::Failed(in_full(error))
 }
 
 /// Whether the same may well succeed in a while.

@@ -78,23 +78,8 @@ impl End {
 
 impl<E: Into<Error>> From<E> for End {
     fn from(error: E) -> Self {
-        Self::Failed(in_full(&error.into()))
+        Self::Failed(spinney_core::in_full(&error.into()))
     }
-}
-
-/// An error with its causes and what helps, in one sentence.
-fn in_full(error: &Error) -> String {
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text.push_str(": ");
-            text.push_str(&cause_text);
-        }
-        source = cause.source();
-    }
-    text
 }
 
 impl Jobs<'_> {
