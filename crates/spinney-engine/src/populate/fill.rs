@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use spinney_core::config::{Lfs, PopulateChoice};
-use spinney_core::{CommitId, OperationId, Populate, WorkspaceId};
+use spinney_core::{CommitId, OperationId, Populate, WorkspaceId, in_full};
 use spinney_git::{Head, Index, ObjectFormat, Worktree};
 
 use super::{Btrfs, Capabilities, Capability, CopyError, clone_tree, is_subvolume};
@@ -228,9 +228,4 @@ pub(crate) fn point_to_admin_dir(path: &Path, admin_dir: &Path) -> std::io::Resu
 
 fn pointer_to(admin_dir: &Path) -> String {
     format!("gitdir: {}\n", admin_dir.display())
-}
-
-fn in_full(error: &CopyError) -> String {
-    let source = std::error::Error::source(error).map(|source| format!(": {source}")).unwrap_or_default();
-    format!("{error}{source}")
 }
