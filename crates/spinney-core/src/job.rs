@@ -132,6 +132,8 @@ pub struct Outcome {
     pub error: Option<String>,
     /// Whether the agent has done its part: what is left is to deliver it.
     pub finished: bool,
+    /// Whether that was delivered: nothing is left but to let its workspace go.
+    pub delivered: bool,
     /// The branch as git told it at the end: an agent may rename it.
     pub branch: Option<String>,
     pub base_commit: Option<CommitId>,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use spinney_core::{BranchName, CommitId, Timestamp, Workspace};
-use spinney_git::{Lease, Pushed};
+use spinney_git::{Lease, Pushed, Wanted};
 
 use crate::context::Context;
 use crate::provider::marker::Marker;
@@ -32,6 +32,15 @@ impl Engine {
     ) -> Result<Option<Pushed>> {
         let Some(remote) = self.remote(context).await? else { return Ok(None) };
         let credential = self.credential(&context.repository)?;
+        if workspace.branch != *branch {
+            // An agent may rename its branch; one that the remote has already is somebody else's.
+            let wanted = Wanted { branches: vec![branch.clone()], ..Wanted::default() };
+            context.git.fetch(&remote.name, &wanted, Duration::ZERO, credential.as_ref()).await?;
+            let theirs = context.git.load_remote_branch(&remote.name, branch).await?;
+            if theirs.is_some_and(|tip| tip != *commit) {
+                return Err(Error::ForeignBranch { branch: branch.clone(), remote: remote.name });
+            }
+        }
         let ours = workspace.metadata.pushed_commit.clone().filter(|_| workspace.branch == *branch);
         let lease = ours.map_or(Lease::Absent, Lease::At);
         Ok(Some(context.git.push(&remote.name, commit, branch, &lease, credential.as_ref()).await?))

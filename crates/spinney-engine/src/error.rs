@@ -145,6 +145,8 @@ pub enum Error {
     NotRestorable { name: WorkspaceName, reason: String },
     #[error("`{}` is mounted inside {name}", .mount.display())]
     MountInside { name: WorkspaceName, mount: PathBuf },
+    #[error("`{branch}` is on `{remote}` already and was not pushed from this workspace: it is not written to")]
+    ForeignBranch { branch: BranchName, remote: String },
     #[error("{} can't be spoken to: {reason}", .kind.title())]
     Forge { kind: spinney_core::ForgeKind, reason: String },
     #[error("setup command `{}` {outcome}", for_message(.line))]

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use spinney_core::names::cut_for_message;
 use spinney_core::{
     AgentName, Cancel, Job, JobId, JobRequest, JobStatus, Outcome, Platform, RepositoryId, Session, SessionStatus,
     Timestamp, Work, WorkKind,
@@ -48,6 +49,8 @@ pub enum Busy {
 /// How long a job's process may take to leave after it wrote how the job ended.
 const LEAVES_WITHIN: Duration = Duration::from_secs(5);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// How much of what a dying process said is told.
+const MAX_LAST_WORDS: usize = 400;
 /// More than a prompt that a person or a thread wrote.
 const MAX_PROMPT_BYTES: usize = 1 << 20;
 
@@ -155,7 +158,8 @@ impl<'e> Jobs<'e> {
 
     /// Starts a job's process; a job that can't be started has failed.
     async fn start(&self, job: &Job, lock: JobLock) -> Result<()> {
-        let Err(error) = self.launcher.start(self.engine, &job.id, &lock) else { return Ok(()) };
+        let last_words = self.places.last_words(&job.id);
+        let Err(error) = self.launcher.start(self.engine, &last_words, &job.id, &lock) else { return Ok(()) };
         let mut failed = Job { status: JobStatus::Failed, ended_at: Some(Timestamp::now()), ..job.clone() };
         failed.outcome.error = Some(error.to_string());
         let mut db = self.engine.store().write().await?;
@@ -233,7 +237,7 @@ impl<'e> Jobs<'e> {
         let mut job = self.load(&job.id).await?;
         if completed {
             // There is nothing left to deliver: somebody wants it done once more.
-            job.outcome.finished = false;
+            (job.outcome.finished, job.outcome.delivered) = (false, false);
             self.engine.store().read().await?.record_outcome(&job.id, &job.outcome).await?;
         }
         self.start(&job, lock).await?;
@@ -307,9 +311,12 @@ impl<'e> Jobs<'e> {
         let _ = tokio::task::spawn_blocking(move || family::end_all(&id, Family::Left)).await;
         // Who tries again writes it anew.
         let _ = std::fs::remove_file(self.places.prompt(&job.id));
-        job.outcome.error = Some(match before {
-            JobStatus::Running => "its process died; its work is as it was left".to_owned(),
-            _ => "its process died while it waited".to_owned(),
+        let said = last_words(&self.places.last_words(&job.id));
+        let _ = std::fs::remove_file(self.places.last_words(&job.id));
+        job.outcome.error = Some(match (said, before) {
+            (Some(said), _) => format!("its process died: {said}"),
+            (None, JobStatus::Running) => "its process died; its work is as it was left".to_owned(),
+            (None, _) => "its process died while it waited".to_owned(),
         });
         job.status = JobStatus::Interrupted;
         job.waits_for = None;
@@ -322,4 +329,11 @@ impl<'e> Jobs<'e> {
         self.places.ring();
         Ok(settled.then_some(job))
     }
+}
+
+/// What a job's process said before it died; none when it said nothing.
+fn last_words(path: &std::path::Path) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let said = text.trim().strip_prefix("error: ").unwrap_or(text.trim());
+    (!said.is_empty()).then(|| cut_for_message(said, MAX_LAST_WORDS))
 }

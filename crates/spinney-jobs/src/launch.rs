@@ -1,7 +1,9 @@
 //! Starts a job's process: this very program, in a session of its own, with the job's lock as its standard input.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use spinney_core::JobId;
@@ -23,13 +25,17 @@ pub struct Launcher {
 }
 
 impl Launcher {
-    /// Starts the process of a job, which keeps the lock from here on. It has the environment that the engine has.
-    pub(crate) fn start(&self, engine: &Engine, job: &JobId, lock: &JobLock) -> Result<()> {
+    /// Starts the process of a job, which keeps the lock from here on. What it says before it can write its log, or when
+    /// it breaks, goes to the file of its last words. It has the environment that the engine has.
+    pub(crate) fn start(&self, engine: &Engine, last_words: &Path, job: &JobId, lock: &JobLock) -> Result<()> {
+        let mut options = File::options();
+        let opened = options.create(true).write(true).truncate(true).mode(0o600).open(last_words);
+        let last_words = opened.map_err(|source| Error::files(last_words, "opened", source))?;
         #[expect(clippy::disallowed_methods, reason = "this very program, as the process of one job")]
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).arg(COMMAND).arg(job.as_str()).current_dir(engine.home().root());
         command.env_clear().envs(engine.environment().iter().cloned());
-        command.stdin(lock.carrier()?).stdout(Stdio::null()).stderr(Stdio::null());
+        command.stdin(lock.carrier()?).stdout(Stdio::null()).stderr(last_words);
         // It outlives whoever started it; while that one lives, it is waited for in the background.
         command.spawn().map(drop).map_err(|source| Error::Start { source })
     }

@@ -125,6 +125,11 @@ impl Places {
         self.root.join("logs").join(format!("{id}.jsonl"))
     }
 
+    /// What a job's process said when it could not say it in the log.
+    pub(crate) fn last_words(&self, id: &JobId) -> PathBuf {
+        self.root.join("jobs").join(format!("{id}.stderr"))
+    }
+
     /// Is written to whenever something happens that a waiting process wants to know: a look at its time costs nothing.
     pub(crate) fn bell(&self) -> PathBuf {
         self.root.join("jobs").join("bell")

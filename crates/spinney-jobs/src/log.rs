@@ -12,8 +12,8 @@ use spinney_core::{JobEvent, LogEntry, Timestamp};
 
 use crate::{Error, Result, Sink};
 
-/// An agent that prints more than this is not read by anybody.
-const MAX_OUTPUT_BYTES: u64 = 4 << 30;
+/// What an agent prints beyond this is not kept: nobody reads it, and it would fill the disk.
+const MAX_OUTPUT_BYTES: u64 = 1 << 30;
 /// What one event may hold of an agent's text.
 const MAX_TEXT_BYTES: usize = 256 << 10;
 /// A line of a log that is longer was not written by us.
@@ -24,6 +24,8 @@ pub struct Log {
     path: PathBuf,
     file: BufWriter<File>,
     written: u64,
+    /// Whether it was said that no more is kept.
+    is_full: bool,
     /// The first failure; the job goes on without its log, and says so at the end.
     fault: Option<io::Error>,
 }
@@ -34,8 +36,13 @@ impl Log {
         let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path);
         let file = file.map_err(|source| Error::files(path, "opened", source))?;
         let written = file.metadata().map_or(0, |metadata| metadata.len());
-        let mut log =
-            Self { path: path.to_owned(), file: BufWriter::with_capacity(64 << 10, file), written, fault: None };
+        let mut log = Self {
+            path: path.to_owned(),
+            file: BufWriter::with_capacity(64 << 10, file),
+            written,
+            is_full: false,
+            fault: None,
+        };
         if written > 0 && !ends_with_newline(path) {
             // The process before us died in the middle of a line.
             log.write(b"\n");
@@ -72,7 +79,13 @@ impl Log {
 impl Sink for Log {
     fn emit(&mut self, mut event: JobEvent) {
         if self.written > MAX_OUTPUT_BYTES && is_of_agent(&event) {
-            return;
+            if self.is_full {
+                return;
+            }
+            self.is_full = true;
+            event = JobEvent::Warning {
+                text: "what the agent prints from here on is not kept: the log is full".to_owned(),
+            };
         }
         shorten(&mut event);
         let entry = LogEntry { at_ms: Timestamp::now().as_millisecond(), event };

@@ -130,7 +130,8 @@ impl Started {
                 }
             };
             tokio::select! {
-                // Whoever prints without a pause must not make this deaf to anything else: reading comes last.
+                // Whoever prints without a pause must not make this deaf to anything else: reading comes last, and timers,
+                // signals and the job's control have their turn after each piece.
                 biased;
                 more = control.more_than(stop), if status.is_none() => {
                     stop = more;
@@ -149,8 +150,14 @@ impl Started {
                     self.group.signal(Signal::KILL);
                     deadline = Some(Instant::now() + DRAIN_FOR);
                 }
-                () = stderr.read(), if !stderr.is_done() => stderr.give(Stream::Stderr, &mut tails, lines),
-                () = stdout.read(), if !stdout.is_done() => stdout.give(Stream::Stdout, &mut tails, lines),
+                () = stderr.read(), if !stderr.is_done() => {
+                    stderr.give(Stream::Stderr, &mut tails, lines);
+                    tokio::task::yield_now().await;
+                }
+                () = stdout.read(), if !stdout.is_done() => {
+                    stdout.give(Stream::Stdout, &mut tails, lines);
+                    tokio::task::yield_now().await;
+                }
             }
         }
         stdout.finish(Stream::Stdout, &mut tails, lines);

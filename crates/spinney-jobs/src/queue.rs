@@ -16,7 +16,7 @@ const AGENT_BUSY: &str = "agent ";
 
 /// Says what a job has to wait for; none when it may start. `jobs` are the node's jobs that are not over, in order.
 pub(crate) fn waits_for(jobs: &[Job], id: &JobId, limits: Limits) -> Option<String> {
-    let position = jobs.iter().position(|job| job.id == *id)?;
+    let Some(position) = jobs.iter().position(|job| job.id == *id) else { return Some("its own record".to_owned()) };
     let job = &jobs[position];
     let running = || jobs.iter().filter(|other| other.status == JobStatus::Running);
     if let Some(other) = holder(jobs, job) {

@@ -14,7 +14,7 @@ use spinney_core::forge::{NewPullRequest, PullRequestState};
 use spinney_core::names::cut_for_message;
 use spinney_core::{BranchName, CommitId, JobPhase, Push, WorkKind, Workspace, in_full};
 use spinney_engine::{Delivery, fail};
-use spinney_git::{Identity, Worktree};
+use spinney_git::{Head, Identity, Worktree};
 use tokio::time::sleep;
 
 use super::setup::Place;
@@ -43,6 +43,7 @@ impl Run<'_> {
         let head = worktree.load_head().await?;
         let Some(commit) = head.commit().cloned() else { return Ok(()) };
         let branch = head.branch().cloned().unwrap_or_else(|| workspace.branch.clone());
+        self.require_whole_branch(&workspace, &head).await?;
         let changes = self.context.git.load_changes(&workspace.base_commit, &commit).await?;
         let outcome = &mut self.job.outcome;
         outcome.commit = Some(commit.clone());
@@ -72,6 +73,17 @@ impl Run<'_> {
             self.record().await?;
         }
         Ok(())
+    }
+
+    /// Refuses to deliver a HEAD on no branch that lacks commits of the workspace's branch: somebody would miss them.
+    async fn require_whole_branch(&self, workspace: &Workspace, head: &Head) -> Step<()> {
+        let Head::Detached { commit, rebasing: None } = head else { return Ok(()) };
+        let Some(tip) = self.context.git.load_branch(&workspace.branch).await? else { return Ok(()) };
+        if self.context.git.is_ancestor(&tip, commit).await? {
+            return Ok(());
+        }
+        let (branch, at) = (&workspace.branch, commit.short());
+        Err(End::Failed(format!("its agent left HEAD on no branch at {at}, which lacks commits of `{branch}`")))
     }
 
     async fn push(&mut self, workspace: &Workspace, branch: &BranchName, commit: &CommitId) -> Step<()> {

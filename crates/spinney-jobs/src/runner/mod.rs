@@ -115,6 +115,7 @@ impl Jobs<'_> {
             }
         };
         let _ = std::fs::remove_file(self.places.prompt(id));
+        let _ = std::fs::remove_file(self.places.last_words(id));
         lock.discard();
         self.places.ring();
         Ok(status)
@@ -133,13 +134,15 @@ impl Jobs<'_> {
 
     /// Writes how a job ended.
     async fn settle(&self, job: &mut Job, status: JobStatus) -> Result<()> {
-        let before = job.status;
         job.status = status;
         job.waits_for = None;
         job.ended_at = Some(Timestamp::now());
         let mut db = self.engine.store().write().await?;
         db.end_sessions(&job.id, SessionStatus::Ended).await?;
-        db.update_job(job, before).await?;
+        // A start that could not be written left the row as it was.
+        if !db.update_job(job, JobStatus::Running).await? {
+            db.update_job(job, JobStatus::Pending).await?;
+        }
         db.commit().await?;
         Ok(())
     }
@@ -178,6 +181,10 @@ impl Run<'_> {
 
     /// Everything up to the delivery; with the place where the work was done, once there is one.
     async fn work(&mut self) -> (Option<setup::Place>, Step<()>) {
+        if self.job.outcome.delivered {
+            // An earlier attempt died after that. Its workspace may be gone already, and a sweep takes it else.
+            return (None, Ok(()));
+        }
         let place = match self.take_turn_and_place().await {
             Ok(place) => place,
             Err(end) => return (None, Err(end)),
@@ -205,9 +212,11 @@ impl Run<'_> {
         // A person who cancels does not wait for a slow remote. What was pushed by then is found by a retry.
         let control = self.control.clone();
         tokio::select! {
-            delivered = self.deliver(place) => delivered,
-            stop = control.more_than(Stop::TimedOut) => Err(End::Stopped(stop)),
+            delivered = self.deliver(place) => delivered?,
+            stop = control.more_than(Stop::TimedOut) => return Err(End::Stopped(stop)),
         }
+        self.job.outcome.delivered = true;
+        self.record().await
     }
 
     /// Ends whatever the agent and the hooks left running.

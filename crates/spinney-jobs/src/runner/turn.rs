@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use spinney_core::{Job, JobPhase, JobStatus, Timestamp};
+use spinney_core::{Job, JobPhase, JobStatus, Timestamp, WorkspaceStatus};
 use spinney_engine::fail;
 use tokio::time::sleep;
 
@@ -61,19 +61,29 @@ impl Run<'_> {
             self.job.place = Some(workspace.id.to_string());
         }
         let jobs = db.unfinished_jobs(&self.job.node).await?;
+        if !jobs.iter().any(|job| job.id == self.job.id && job.status == JobStatus::Pending) {
+            return Err(End::Failed("its record says that it does not wait any more".to_owned()));
+        }
         let waits_for = queue::waits_for(&with(&jobs, &self.job), &self.job.id, limits);
         let may_start = waits_for.is_none();
         let news = waits_for != self.job.waits_for;
         self.job.waits_for = waits_for;
+        let mut row = self.job.clone();
         if may_start {
-            self.job.status = JobStatus::Running;
-            self.job.attempt += 1;
-            self.job.started_at = Some(Timestamp::now());
-            self.job.ended_at = None;
+            row.status = JobStatus::Running;
+            row.attempt += 1;
+            row.started_at = Some(Timestamp::now());
+            row.ended_at = None;
         }
         if may_start || news {
-            db.update_job(&self.job, JobStatus::Pending).await?;
-            db.commit().await?;
+            match db.update_job(&row, JobStatus::Pending).await {
+                Ok(true) => db.commit().await?,
+                Ok(false) => return Err(End::Failed("its record says that it does not wait any more".to_owned())),
+                // Somebody took the place at this very moment.
+                Err(spinney_store::Error::Conflict { .. }) => return Ok(false),
+                Err(error) => return Err(error.into()),
+            }
+            self.job = row;
         }
         if let Some(text) = self.job.waits_for.clone().filter(|_| news) {
             self.begin(JobPhase::Waiting, Some(text));
@@ -83,25 +93,38 @@ impl Run<'_> {
 
     /// Makes the place this job's alone; `false` when another job runs there, and this one waits again.
     async fn take_place(&mut self, place: &Place) -> Step<bool> {
-        self.job.place = place.name();
-        self.job.workspace_id = place.workspace().map(|workspace| workspace.id.clone());
-        let mut db = self.jobs.engine.store().write().await?;
-        match db.update_job(&self.job, JobStatus::Running).await {
-            Ok(_) => {
-                db.commit().await?;
-                Ok(true)
-            }
-            Err(spinney_store::Error::Conflict { .. }) => {
-                drop(db);
-                self.job.status = JobStatus::Pending;
-                self.job.attempt -= 1;
-                let mut db = self.jobs.engine.store().write().await?;
-                db.update_job(&self.job, JobStatus::Running).await?;
-                db.commit().await?;
-                Ok(false)
-            }
-            Err(error) => Err(error.into()),
+        let workspace = place.workspace().map(|workspace| workspace.id.clone());
+        // What was finished in a workspace that is gone is not in this one.
+        if self.job.workspace_id.is_some() && self.job.workspace_id != workspace {
+            self.job.outcome.finished = false;
         }
+        self.job.place = place.name();
+        self.job.workspace_id = workspace;
+        let mut db = self.jobs.engine.store().write().await?;
+        // A removal looks for running jobs under the same lock: either it finds this one, or this one its removal.
+        db.lock_repository(&self.job.repository_id).await?;
+        let is_there = match &self.job.workspace_id {
+            Some(id) => db.workspace(id).await?.is_some_and(|row| row.status == WorkspaceStatus::Active),
+            None => true,
+        };
+        if is_there {
+            match db.update_job(&self.job, JobStatus::Running).await {
+                Ok(true) => {
+                    db.commit().await?;
+                    return Ok(true);
+                }
+                Ok(false) => return Err(End::Failed("its record says that it does not run any more".to_owned())),
+                Err(spinney_store::Error::Conflict { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        drop(db);
+        let waiting = Job { status: JobStatus::Pending, attempt: self.job.attempt - 1, ..self.job.clone() };
+        let mut db = self.jobs.engine.store().write().await?;
+        db.update_job(&waiting, JobStatus::Running).await?;
+        db.commit().await?;
+        self.job = waiting;
+        Ok(false)
     }
 }
 
