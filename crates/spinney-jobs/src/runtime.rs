@@ -27,6 +27,11 @@ pub trait Runtime: Send + Sync + std::fmt::Debug {
     /// Whether a conversation can be gone on with, and how the first one gets its name.
     fn resuming(&self) -> Resuming;
 
+    /// How much of a context window a conversation fills before the program makes room by itself, with a summary of its own.
+    fn usable(&self, window: u64) -> u64 {
+        window
+    }
+
     /// What is to be started for one turn.
     fn invocation(&self, turn: &Turn<'_>) -> Invocation;
 

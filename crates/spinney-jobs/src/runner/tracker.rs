@@ -7,7 +7,7 @@ use tokio::task::JoinHandle;
 
 use crate::Sink;
 use crate::log::Log;
-use crate::runtime::Conversation;
+use crate::runtime::{Conversation, Runtime};
 
 /// As many denials as anybody reads.
 const MAX_DENIALS: usize = 100;
@@ -16,11 +16,12 @@ const MAX_DENIALS: usize = 100;
 pub(super) struct Tracker<'a> {
     log: &'a mut Log,
     store: Store,
+    runtime: &'static dyn Runtime,
     pub session: Session,
     /// What the session took before this turn.
     before: Usage,
     pub denied: Vec<String>,
-    /// At which share of the window a hand-off is due; zero: never.
+    /// At which share of the window, as far as its program fills it, a hand-off is due; zero: never.
     hand_off_at: Share,
     is_full: bool,
     /// The context is full and the session has not come to its end: it went on after that.
@@ -30,13 +31,19 @@ pub(super) struct Tracker<'a> {
 }
 
 impl<'a> Tracker<'a> {
-    pub(super) fn new(log: &'a mut Log, store: Store, session: Session, hand_off_at: Share) -> Self {
-        let before = session.usage;
+    pub(super) fn new(
+        log: &'a mut Log,
+        store: Store,
+        runtime: &'static dyn Runtime,
+        session: Session,
+        hand_off_at: Share,
+    ) -> Self {
         Self {
             log,
             store,
+            runtime,
+            before: session.usage,
             session,
-            before,
             denied: Vec::new(),
             hand_off_at,
             is_full: false,
@@ -94,7 +101,8 @@ impl Sink for Tracker<'_> {
                 self.session.context_tokens = context_tokens.or(self.session.context_tokens);
                 self.session.context_window = context_window.or(self.session.context_window);
                 if let (Some(used), Some(window)) = (self.session.context_tokens, self.session.context_window) {
-                    self.is_full = !self.hand_off_at.is_zero() && used >= self.hand_off_at.of(window);
+                    let due = self.hand_off_at.of(self.runtime.usable(window));
+                    self.is_full = !self.hand_off_at.is_zero() && used >= due;
                 }
             }
             JobEvent::PermissionDenied { tool, detail } if self.denied.len() < MAX_DENIALS => {

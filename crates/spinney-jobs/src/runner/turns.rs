@@ -97,7 +97,7 @@ impl Run<'_> {
         })?;
         let control = self.control.clone();
         let store = self.jobs.engine.store().clone();
-        let mut tracker = Tracker::new(&mut self.log, store, session, hand_off_at);
+        let mut tracker = Tracker::new(&mut self.log, store, agent.runtime, session, hand_off_at);
         let failed = |error: std::io::Error| End::Failed(format!("`{program}` could not be waited for: {error}"));
         let (end, stop, full) = match agent.runtime.protocol(&turn) {
             Protocol::Lines(reader) => {

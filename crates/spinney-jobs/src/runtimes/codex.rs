@@ -40,6 +40,11 @@ impl Runtime for Codex {
         Resuming::ByItsName
     }
 
+    /// It tells 95 of 100 parts of its model's window, and goes up to 90.
+    fn usable(&self, window: u64) -> u64 {
+        window / 95 * 90
+    }
+
     fn invocation(&self, turn: &Turn<'_>) -> Invocation {
         let mut invocation = Invocation::of(turn.settings, "codex");
         invocation.arguments(["exec", "--json", "--skip-git-repo-check"]);

@@ -53,6 +53,10 @@ impl Runtime for Gemini {
         Resuming::ByItsName
     }
 
+    fn usable(&self, window: u64) -> u64 {
+        window / 2
+    }
+
     fn invocation(&self, turn: &Turn<'_>) -> Invocation {
         let settings = turn.settings;
         let mut invocation = Invocation::of(settings, "gemini");

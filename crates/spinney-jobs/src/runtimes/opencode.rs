@@ -70,6 +70,11 @@ impl Runtime for Opencode {
         Resuming::ByItsName
     }
 
+    /// Room for the longest answer that it asks for.
+    fn usable(&self, window: u64) -> u64 {
+        window.saturating_sub(32_000)
+    }
+
     fn invocation(&self, turn: &Turn<'_>) -> Invocation {
         let mut invocation = Invocation::of(turn.settings, "opencode");
         invocation.arguments(["run", "--format=json"]);
