@@ -134,6 +134,8 @@ pub struct Outcome {
     pub finished: bool,
     /// Whether that was delivered: nothing is left but to let its workspace go.
     pub delivered: bool,
+    /// Where its branch is to be pushed to, as it was before the agent began.
+    pub push_url: Option<String>,
     /// The branch as git told it at the end: an agent may rename it.
     pub branch: Option<String>,
     pub base_commit: Option<CommitId>,

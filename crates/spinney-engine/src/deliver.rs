@@ -21,6 +21,12 @@ pub struct Delivery<'a> {
 }
 
 impl Engine {
+    /// Where a push would go, without credentials; none where there is no remote.
+    pub async fn push_url(&self, context: &Context) -> Result<Option<String>> {
+        let Some(remote) = self.remote(context).await? else { return Ok(None) };
+        Ok(Some(context.git.load_push_url(&remote.name).await?))
+    }
+
     /// Pushes a commit of a workspace to a branch of its remote; none where there is no remote. What was pushed from this
     /// workspace to this very branch before may be replaced; a branch that somebody else pushed is never overwritten.
     pub async fn push(

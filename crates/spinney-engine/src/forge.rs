@@ -46,6 +46,11 @@ impl Engine {
         opened.map(Some).map_err(|error| Error::Forge { kind: located.kind, reason: error.to_string() })
     }
 
+    /// Whether a repository's remote is on a forge that is configured.
+    pub async fn has_forge(&self, context: &Context) -> Result<bool> {
+        Ok(self.locate_forge(context).await?.is_some())
+    }
+
     /// Where a repository is on which forge, and how the forges are spoken to, without their tokens.
     pub(crate) async fn locate_forge(&self, context: &Context) -> Result<Option<(Located, ForgeOptions)>> {
         let Some(remote) = self.remote(context).await? else { return Ok(None) };

@@ -17,6 +17,12 @@ pub struct Remote {
 }
 
 impl Repository {
+    /// Where a push to a remote goes, without credentials.
+    pub async fn load_push_url(&self, remote: &str) -> Result<String> {
+        let url = self.command().args(["remote", "get-url", "--push", "--", require_remote(remote)?]).text().await?;
+        Ok(without_credentials(&url))
+    }
+
     /// Lists the remotes that have a URL, in the order of the configuration.
     pub async fn load_remotes(&self) -> Result<Vec<Remote>> {
         if let Some(remotes) = RemoteCache::load(self) {

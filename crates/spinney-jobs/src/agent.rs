@@ -38,9 +38,15 @@ impl Agent {
     }
 
     /// The agent that is meant when none is named: the only one there is.
-    pub fn only(config: &Config) -> Result<AgentName> {
+    pub fn only(context: &Context) -> Result<AgentName> {
+        let config = context.config();
+        let withheld = context.untrusted.iter().flat_map(|untrusted| &untrusted.agents);
         match config.agents.keys().collect::<Vec<_>>().as_slice() {
             [only] => Ok((*only).clone()),
+            [] => match withheld.into_iter().next() {
+                Some(name) => Err(Error::UntrustedAgent { name: name.to_string() }),
+                None => Err(Error::NoAgent { known: Vec::new() }),
+            },
             _ => Err(Error::NoAgent { known: names(config) }),
         }
     }

@@ -56,7 +56,8 @@ impl Error {
             Self::UntrustedAgent { .. } => ErrorKind::Blocked,
             Self::UnknownAgent { .. } | Self::UnknownJob { .. } | Self::AmbiguousJob { .. } => ErrorKind::NotFound,
             Self::Held { .. } => ErrorKind::Held,
-            Self::NotRunning { .. } | Self::NotEnded { .. } | Self::OtherNode { .. } => ErrorKind::Blocked,
+            Self::NotEnded { .. } => ErrorKind::Held,
+            Self::NotRunning { .. } | Self::OtherNode { .. } => ErrorKind::Blocked,
             Self::Files { .. } | Self::Start { .. } => ErrorKind::Failed,
         }
     }

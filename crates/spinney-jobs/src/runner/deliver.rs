@@ -26,6 +26,9 @@ const PUSH_AGAIN_AFTER: [Duration; 4] =
 /// What of a summary makes a commit's or a pull request's title.
 const TITLE_BYTES: usize = 72;
 
+const NO_FORGE: &str = "`create_pr` wants a pull request, and the remote is on no forge that is configured; \
+                        `[forge.github]`, `[forge.gitlab]` or `[forge.forgejo]` with its `api_url` names one";
+
 impl Run<'_> {
     pub(super) async fn deliver(&mut self, place: &Place) -> Step<()> {
         let Some(workspace) = place.own_workspace() else { return Ok(()) };
@@ -34,6 +37,11 @@ impl Run<'_> {
         let row = self.jobs.engine.store().read().await?.workspace(&workspace.id).await?;
         let workspace = row.unwrap_or_else(|| workspace.clone());
         let worktree = Worktree::open(&self.context.git, &workspace.path)?;
+        let head = worktree.load_head().await?;
+        if let Some(branch) = head.branch() {
+            self.require_own_branch(&workspace, branch).await?;
+        }
+        self.require_whole_branch(&workspace, &head).await?;
         let identity = Identity { name: "Spinney".to_owned(), email: "spinney@localhost".to_owned() };
         let committed = worktree.commit_all(&self.commit_message(&workspace), &identity).await?;
         fail::point("job.committed")?;
@@ -43,7 +51,6 @@ impl Run<'_> {
         let head = worktree.load_head().await?;
         let Some(commit) = head.commit().cloned() else { return Ok(()) };
         let branch = head.branch().cloned().unwrap_or_else(|| workspace.branch.clone());
-        self.require_whole_branch(&workspace, &head).await?;
         let changes = self.context.git.load_changes(&workspace.base_commit, &commit).await?;
         let outcome = &mut self.job.outcome;
         outcome.commit = Some(commit.clone());
@@ -93,8 +100,16 @@ impl Run<'_> {
             self.job.outcome.push = Some(Push::Off);
             return Ok(());
         }
-        if workspace.base_branch.as_ref() == Some(branch) && workspace.branch != *branch {
-            return Err(End::Failed(format!("its agent went to `{branch}`, which is its base: that is not pushed")));
+        let now = self.jobs.engine.push_url(&self.context).await?;
+        if now != self.job.outcome.push_url {
+            let shown =
+                |url: &Option<String>| url.as_ref().map_or_else(|| "nowhere".to_owned(), |url| format!("`{url}`"));
+            let (before, now) = (shown(&self.job.outcome.push_url), shown(&now));
+            self.job.outcome.push = Some(Push::Refused);
+            return Err(End::Failed(format!(
+                "a push would go to {now}, and went to {before} before its agent began: nothing is pushed; if that is right, \
+                 a new job on the same work pushes it"
+            )));
         }
         let mut waits = PUSH_AGAIN_AFTER.iter();
         let error = loop {
@@ -130,14 +145,22 @@ impl Run<'_> {
         }
     }
 
+    /// Refuses a job whose pull request could be opened nowhere, before its agent does anything.
+    pub(super) async fn require_forge(&self) -> Step<()> {
+        let policy = &self.agent.config.workspace;
+        let wanted = policy.create_pr && policy.push_on_success && !self.agent.is_static();
+        if wanted && !self.jobs.engine.has_forge(&self.context).await? {
+            return Err(End::Failed(NO_FORGE.to_owned()));
+        }
+        Ok(())
+    }
+
     async fn open_pull_request(&mut self, workspace: &Workspace, branch: &BranchName) -> Step<String> {
         let Some(base) = workspace.base_branch.clone() else {
             return Err(End::Failed("a pull request is wanted, and no base branch is known".to_owned()));
         };
         let Some(forge) = self.jobs.engine.forge(&self.context).await? else {
-            return Err(End::Failed(
-                "a pull request is wanted, and the remote is on none of the configured forges".to_owned(),
-            ));
+            return Err(End::Failed(NO_FORGE.to_owned()));
         };
         if let Some(existing) = forge.fetch_pull_request_of(branch).await.map_err(|error| failed(&error))?
             && existing.state == PullRequestState::Open

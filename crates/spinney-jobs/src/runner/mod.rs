@@ -17,6 +17,7 @@ mod deliver;
 mod environment;
 mod escape;
 mod hooks;
+mod own_branch;
 mod prompt;
 mod sessions;
 mod setup;
@@ -78,7 +79,10 @@ impl End {
 
 impl<E: Into<Error>> From<E> for End {
     fn from(error: E) -> Self {
-        Self::Failed(spinney_core::in_full(&error.into()))
+        let error = error.into();
+        let hints = error.hints();
+        let told = spinney_core::in_full(&error);
+        Self::Failed(if hints.is_empty() { told } else { format!("{told}; {}", hints.join("; ")) })
     }
 }
 
@@ -185,7 +189,11 @@ impl Run<'_> {
             // An earlier attempt died after that. Its workspace may be gone already, and a sweep takes it else.
             return (None, Ok(()));
         }
-        let place = match self.take_turn_and_place().await {
+        let place = match self.require_forge().await {
+            Ok(()) => self.take_turn_and_place().await,
+            Err(end) => Err(end),
+        };
+        let place = match place {
             Ok(place) => place,
             Err(end) => return (None, Err(end)),
         };
@@ -196,6 +204,7 @@ impl Run<'_> {
     async fn work_in(&mut self, place: &setup::Place) -> Step<()> {
         // What an earlier attempt finished is delivered, not done again.
         if !self.job.outcome.finished {
+            self.job.outcome.push_url = self.jobs.engine.push_url(&self.context).await?;
             self.control.limit(self.agent.config.timeout.0);
             self.run_opening_hooks(place).await?;
             let before = self.look_at_checkout();

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use spinney_core::config::{BranchValues, Fetch};
-use spinney_core::{BranchName, JobEvent, JobPhase, Stream, WorkKind, Workspace};
+use spinney_core::{BranchName, JobEvent, JobPhase, Method, Stream, WorkKind, Workspace};
 use spinney_engine::notice::Notice;
 use spinney_engine::{Engine, Request, Resolution};
 
@@ -72,7 +72,7 @@ impl Run<'_> {
         for notice in notes.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
             self.tell(notice);
         }
-        let (mut context, resolution) = match resolved {
+        let (mut context, mut resolution) = match resolved {
             Ok(resolved) => resolved,
             Err(stop) => {
                 // What was begun is undone, as after a death.
@@ -85,6 +85,9 @@ impl Run<'_> {
             context = engine.freshen(context, &resolution.workspace, &self.job.id, &|_| {}).await?;
         }
         self.context = context;
+        if !is_shared && resolution.method != Method::Created {
+            resolution.workspace = self.return_to_branch(resolution.workspace).await?;
+        }
         self.job.outcome.base_commit = Some(resolution.workspace.base_commit.clone());
         self.job.outcome.branch = Some(resolution.workspace.branch.to_string());
         self.begin(JobPhase::SetUp, Some(sentence(&resolution)));

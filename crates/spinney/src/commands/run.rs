@@ -114,7 +114,7 @@ pub async fn run(app: &App, args: RunArgs) -> Result<u8> {
     let context = app.context(&engine).await?;
     let agent = match &args.agent {
         Some(agent) => agent.clone(),
-        None => Agent::only(context.config())?,
+        None => Agent::only(&context)?,
     };
     let busy = if args.wait { Busy::Wait } else { Busy::Refuse };
     let mut asked = Asked { many: args.count.is_some() || args.each.is_some(), failed: Vec::new() };

@@ -161,7 +161,7 @@ impl Story<'_> {
         let mut watched = Vec::new();
         for Piece { work, title, prompt } in fan_out::of_lines(PROMPTS)? {
             let context = self.context().await?;
-            let agent = Agent::only(context.config())?;
+            let agent = Agent::only(&context)?;
             let request = JobRequest::default();
             let new = NewJob { agent, work, title, prompt, trigger: Platform::Cli, request };
             let job = self.jobs.submit(context, new, Busy::Refuse).await?;
