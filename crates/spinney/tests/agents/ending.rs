@@ -7,28 +7,12 @@ use std::time::Duration;
 
 use spinney_testkit::wait_until;
 
-use crate::stage::{Job, Stage};
+use crate::stage::{Job, Stage, processes};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Says that it has begun, and goes on until it may.
 const WAITS: &str =
     "STUB:WRITE a.txt one\nSTUB:BASH touch begun; until [ -e go ]; do sleep 0.05; done\nSTUB:WRITE b.txt two";
-
-/// The processes that run for a job, with their command lines.
-fn processes(job: &str) -> Vec<(u32, String)> {
-    let wanted = format!("SPINNEY_JOB_ID={job}");
-    let mut found = Vec::new();
-    for entry in fs::read_dir("/proc").unwrap().flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-        let read = |name: &str| fs::read(entry.path().join(name)).unwrap_or_default();
-        let line = String::from_utf8_lossy(&read("cmdline")).replace('\0', " ");
-        let is_of_job = read("environ").split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes());
-        if (is_of_job || line.contains(&format!("job-run {job}"))) && !line.is_empty() {
-            found.push((pid, line));
-        }
-    }
-    found
-}
 
 /// Waits until the job's agent is in the middle of its work.
 fn wait_for_agent(stage: &Stage) -> Job {

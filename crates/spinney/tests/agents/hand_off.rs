@@ -10,7 +10,7 @@ const MODEL: &str = "model = \"claude-sonnet-4-5\"\nallowed_tools = [\"Bash\"]";
 #[test]
 fn a_full_session_hands_off_to_a_fresh_one_in_the_same_workspace() {
     let Some(stage) = Stage::claude(MODEL) else { return };
-    let prompt = "STUB:NOTE STUB:WRITE c.txt from the note\nSTUB:WRITE a.txt one\nSTUB:USAGE 181000\nSTUB:WRITE b.txt two\n\
+    let prompt = "STUB:NOTE STUB:WRITE c.txt from the note\nSTUB:USAGE 179000\nSTUB:WRITE a.txt one\nSTUB:USAGE 181000\nSTUB:WRITE b.txt two\n\
         STUB:BASH touch never.txt\nSTUB:BASH sleep 100";
     let job = stage.run(0, &["--issue", "42", prompt]);
 
@@ -55,19 +55,16 @@ fn without_handoff_at_a_full_session_goes_on() {
 }
 
 #[test]
-fn a_note_that_can_not_be_had_fails_the_job_and_a_retry_goes_on() {
+fn a_session_that_fails_after_a_hand_off_fails_the_job() {
     let Some(stage) = Stage::claude(MODEL) else { return };
-    // The model fails at the note: the rest of a conversation always does.
-    let job = stage.run(
-        1,
-        &["--issue", "42", "STUB:USAGE 190000\nSTUB:WRITE a.txt one\nSTUB:NOTE STUB:FAIL 400\nSTUB:BASH sleep 100"],
-    );
+    let prompt = "STUB:NOTE STUB:FAIL 400\nSTUB:USAGE 190000\nSTUB:WRITE a.txt one\nSTUB:BASH sleep 100";
+    let job = stage.run(1, &["--issue", "42", prompt]);
     assert_eq!(job.session_states(), [("handed_off", false), ("failed", false)]);
     assert!(job.text("error").contains("the stub fails as told"), "{}", job.text("error"));
-    assert_eq!(job.file("a.txt"), "one\n");
+    assert_eq!((job.file("a.txt").as_str(), &job.0["push"]), ("one\n", &json!(null)));
 }
 
-/// Says that its context is full and works on, whatever it is asked; but for a note.
+/// Says that its context is full and works on for a while, whatever it is asked; but for a note.
 const ALWAYS_FULL: &str = r#"
     prompt=$(cat)
     echo '{"type":"system","subtype":"init","session_id":"one","model":"claude-sonnet-4-5"}'
@@ -77,12 +74,19 @@ const ALWAYS_FULL: &str = r#"
     echo x >> "$SPINNEY_WORKTREE_PATH/rounds.txt"
     echo '{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"t","name":"Bash","input":{}}],"usage":{"input_tokens":199000}}}'
     echo '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"ok"}]}}'
-    if [ "$(wc -l < "$SPINNEY_WORKTREE_PATH/rounds.txt")" -gt 10 ]; then
-        echo '{"type":"result","subtype":"success","is_error":false,"result":"at last"}'
-        exit
-    fi
-    sleep 100 & wait
+    sleep 2 & wait
+    echo '{"type":"result","subtype":"success","is_error":false,"result":"at last"}'
 "#;
+
+#[test]
+fn a_note_that_can_not_be_had_fails_the_job() {
+    let script = ALWAYS_FULL.replace("false,\"result\":\"go on\"", "true,\"result\":\"no more credit\"");
+    let stage = Stage::scripted("claude", &script);
+    let job = stage.run(1, &["--issue", "42", "go on for ever"]);
+    assert_eq!(job.text("error"), "its context is full, and no hand-off note could be had: no more credit");
+    assert_eq!((job.session_states(), &job.0["push"]), (vec![("failed", false)], &json!(null)));
+    assert_eq!(job.file("rounds.txt"), "x\n");
+}
 
 #[test]
 fn hand_offs_are_bounded() {
@@ -91,4 +95,46 @@ fn hand_offs_are_bounded() {
     assert_eq!((job.sessions().len(), job.events("hand_off").len(), job.summary()), (11, 10, "at last"));
     assert_eq!(job.session_states().iter().filter(|(status, _)| *status == "handed_off").count(), 10);
     assert_eq!(job.file("rounds.txt").lines().count(), 11);
+}
+
+/// Speaks the Agent Client Protocol: its context is full in the middle of the first turn, which never ends.
+const FULL_SPEAKER: &str = r#"
+    tell() { echo '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":'"$1"'}}'; }
+    answer() { echo '{"jsonrpc":"2.0","id":'"$id"',"result":'"$1"'}'; }
+    say() { tell '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"'"$1"'"}}'; answer '{"stopReason":"end_turn"}'; }
+    while read -r line; do
+        id=$(printf '%s' "$line" | sed 's/.*"id":\("[^"]*"\|[0-9]*\).*/\1/')
+        case "$line" in
+            *'"initialize"'*) answer '{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}' ;;
+            *'"session/new"'*) answer '{"sessionId":"s"}' ;;
+            *'"session/load"'*) answer '{}' ;;
+            *"Write a hand-off note"*) say "do the rest" ;;
+            *"do the rest"*) echo x > rest.txt; say "at last" ;;
+            *'"session/prompt"'*)
+                tell '{"sessionUpdate":"usage_update","used":950,"size":1000}'
+                tell '{"sessionUpdate":"tool_call","toolCallId":"t","title":"Edit","kind":"edit","status":"pending"}'
+                ;;
+        esac
+    done
+"#;
+
+#[test]
+fn an_agent_that_is_talked_with_hands_off_too() {
+    let stage = Stage::scripted("acp", FULL_SPEAKER);
+    let job = stage.run(0, &["--issue", "42", "begin"]);
+    assert_eq!(job.session_states(), [("handed_off", false), ("finished", false)]);
+    assert_eq!(job.events("hand_off")[0]["note"], "do the rest");
+    assert_eq!((job.summary(), job.file("rest.txt").as_str()), ("at last", "x\n"));
+}
+
+/// What it answers where the conversation that is full can't be loaded again.
+#[test]
+fn without_a_conversation_to_ask_the_next_session_looks_for_itself() {
+    let script =
+        FULL_SPEAKER.replace("\"loadSession\":true", "\"loadSession\":false").replace("do the rest", "left no note");
+    let stage = Stage::scripted("acp", &script);
+    let job = stage.run(0, &["--issue", "42", "begin"]);
+    assert_eq!(job.session_states(), [("handed_off", false), ("finished", false)]);
+    assert!(job.events("warning")[0]["text"].as_str().unwrap().contains("no hand-off note"));
+    assert_eq!(job.file("rest.txt"), "x\n");
 }

@@ -157,3 +157,19 @@ impl Job {
         before.rsplit('(').next().unwrap().parse().unwrap()
     }
 }
+
+/// The processes that run for a job, with their command lines.
+pub fn processes(job: &str) -> Vec<(u32, String)> {
+    let wanted = format!("SPINNEY_JOB_ID={job}");
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        let read = |name: &str| fs::read(entry.path().join(name)).unwrap_or_default();
+        let line = String::from_utf8_lossy(&read("cmdline")).replace('\0', " ");
+        let is_of_job = read("environ").split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes());
+        if (is_of_job || line.contains(&format!("job-run {job}"))) && !line.is_empty() {
+            found.push((pid, line));
+        }
+    }
+    found
+}
