@@ -209,6 +209,11 @@ fn keep_decides_how_long_a_workspace_stays() {
     assert!(stays(&["--issue", "4"], "write a.txt a"));
     let failed = workshop.run(1, &[], "write a.txt a\nexit 1");
     assert!(failed.0["path"].is_string(), "what failed stays");
+    with("1s");
+    let brief = workshop.complete(&["--issue", "5"], "write a.txt a").path();
+    let sweep = || workshop.cli.run(&["cleanup", "stale"]).ok();
+    wait_until(|| sweep().status == 0 && !brief.exists(), LONG);
+    assert!(workshop.story.show("issue-4").path().exists(), "its time is not over");
 }
 
 #[test]
@@ -354,4 +359,23 @@ fn what_an_agent_left_half_done_is_no_delivery() {
     assert_eq!((workshop.pushed(), &job.0["push"]), (vec!["main".to_owned()], &Value::Null));
     workshop.git(job.path(), &["-c", "core.editor=true", "rebase", "--continue"]);
     assert_eq!(workshop.retry(0, job.id()).0["commits"], 2);
+}
+
+#[test]
+fn a_branch_has_its_name_by_the_pattern() {
+    let pattern = |text: &str| format!("[agents.coder.workspace]\nbranch_pattern = \"{text}\"\n");
+    let workshop = Workshop::new(&pattern("bots/{agent}/{key}-{workItem}"));
+    let branch = |work: &[&str]| workshop.complete(work, "write a.txt a").text("branch").to_owned();
+    assert_eq!(branch(&["--issue", "7"]), "bots/coder/7-issue-7");
+    assert_eq!(branch(&["--task", "Add dark mode"]), "bots/coder/add-dark-mode-task-add-dark-mode");
+    assert_eq!(branch(&["--branch", "feature/x"]), "feature/x", "a name that a person gives holds");
+    // A workspace that exists keeps its branch.
+    workshop.story.make(&["--issue", "8"]);
+    assert_eq!(branch(&["--issue", "8"]), "issue-8");
+    // A name that is taken gets a number.
+    workshop.story.repository.git(&["branch", "bots/coder/9-issue-9"]);
+    assert_eq!(branch(&["--issue", "9"]), "bots/coder/9-issue-9-2");
+    workshop.configure(&pattern("{agent}-{jobId}"));
+    let job = workshop.complete(&[], "write a.txt a");
+    assert_eq!(job.text("branch"), format!("coder-{}", job.id()));
 }

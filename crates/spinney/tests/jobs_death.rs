@@ -252,3 +252,32 @@ fn what_an_agent_leaves_running_ends_with_its_job() {
     let pids = [child, daemon].map(|path| read_pid(path.as_ref()));
     assert!(!pids.into_iter().any(is_alive));
 }
+
+#[test]
+fn what_a_dead_job_delivered_goes_by_the_same_policy() {
+    let workshop = Workshop::new("");
+    let die = |point: &str, work: &[&str], prompt: &str| {
+        let cli = workshop.cli.with_variable("SPINNEY_FAIL", point);
+        cli.run(&[&["run", "--agent", "coder"], work, &["--", prompt]].concat()).exits(6);
+        workshop.jobs()[0].clone()
+    };
+    let swept = || workshop.cli.run(&["cleanup", "orphans", "--json"]).ok().json()["removed"].clone();
+    let delivered = die("job.closed", &[], "write a.txt a");
+    let undelivered = die("job.finished", &[], "write a.txt a");
+    let issue = die("job.closed", &["--issue", "7"], "write a.txt a");
+    let removed = swept();
+    assert_eq!(
+        (removed.as_array().unwrap().len(), &removed[0]["id"]),
+        (1, &delivered.0["workspace_id"]),
+        "{removed:#}"
+    );
+    assert!(!delivered.path().exists() && undelivered.path().exists() && issue.path().exists());
+    assert_eq!(swept(), serde_json::json!([]));
+    // Retried, the others come to their end as if nothing had happened.
+    assert_eq!(workshop.retry(0, undelivered.id()).0["path"], serde_json::Value::Null);
+    assert!(workshop.retry(0, issue.id()).path().exists());
+    workshop.configure("[agents.coder.workspace]\nkeep = \"until_closed\"\n");
+    let kept = die("job.closed", &[], "write a.txt a");
+    assert_eq!(swept(), serde_json::json!([]));
+    assert!(kept.path().exists());
+}

@@ -5,6 +5,7 @@
 
 mod activity;
 mod caches;
+mod left;
 mod sweep;
 
 use std::fs::File;
