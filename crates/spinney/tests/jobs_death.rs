@@ -3,11 +3,14 @@
 
 mod common;
 mod job_support;
+#[path = "crash_support/kill.rs"]
+mod kill;
 
 use std::fs;
 use std::time::{Duration, Instant};
 
 use job_support::{LONG, Offered, Workshop, is_alive, read_pid, runner_of, signal};
+use kill::{Random, Victim, kill};
 use rustix::process::Signal;
 use spinney_engine::fail::POINTS;
 use spinney_testkit::wait_until;
@@ -280,4 +283,39 @@ fn what_a_dead_job_delivered_goes_by_the_same_policy() {
     let kept = die("job.closed", &[], "write a.txt a");
     assert_eq!(swept(), serde_json::json!([]));
     assert!(kept.path().exists());
+}
+
+/// How often a job is killed, and after at most how long.
+const KILLS: u64 = 12;
+const MOST_MS: u64 = 700;
+
+#[test]
+fn a_job_that_is_killed_at_random_can_be_gone_on_with() {
+    let workshop = Workshop::new("");
+    let mut random = Random::new(7);
+    for number in 1..=KILLS {
+        let victim = random.choose(&[Victim::Spinney, Victim::All, Victim::Git]);
+        let after = Duration::from_millis(random.below(MOST_MS));
+        println!("job {number}: {victim:?} killed after {after:?}");
+        let id = workshop.detach(&["--issue", &number.to_string()], "write a.txt a\nsleep 0.1\nprint done");
+        if let Some(runner) = runner_of(&id) {
+            // The moment is what the test is about.
+            std::thread::sleep(after);
+            kill(runner, victim, &mut || runner_of(&id).is_some());
+        }
+        let job = workshop.wait_for_end(&id);
+        let ends: &[&str] =
+            if victim == Victim::Git { &["completed", "failed"] } else { &["completed", "interrupted"] };
+        assert!(ends.contains(&job.text("status")), "{:#}", job.0);
+        let retried = workshop.retry(0, &id);
+        assert_eq!((retried.text("status"), &retried.0["pushed"]), ("completed", &true.into()));
+        let branch = format!("main..{}", retried.text("branch"));
+        assert_eq!(workshop.story.remote().git(&["rev-list", "--count", &branch]), "1");
+        workshop.assert_nothing_runs();
+    }
+    // Whoever was killed with an operation all but ended has left its lock, which nobody holds.
+    workshop.cli.run(&["cleanup", "orphans"]).ok();
+    workshop.story.assert_nothing_left_over();
+    let doctor = workshop.cli.run(&["doctor", "--json"]).ok();
+    assert_eq!(doctor.json()["healthy"], true, "{}", doctor.told());
 }
