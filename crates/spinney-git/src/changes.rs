@@ -20,6 +20,9 @@ impl Repository {
     /// Counts what a tip changed since it left a base, as a pull request shows it: what came from the base by merging is
     /// not the tip's own, as far as the given base has it.
     pub async fn load_changes(&self, base: &CommitId, tip: &CommitId) -> Result<Changes> {
+        if base == tip {
+            return Ok(Changes::default());
+        }
         let range = format!("{base}..{tip}");
         let count = self.command().args(["rev-list", "--count", &range]);
         let (count, fork) = tokio::join!(count.text(), self.load_merge_base(base, tip));

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 /// How often the bell is looked at. It takes a few microseconds.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How often the store is asked although no bell rang: another machine has none to ring here.
 const ASK_EVERY: Duration = Duration::from_secs(2);
 

@@ -288,13 +288,16 @@ impl<'e> Jobs<'e> {
         Ok(settled)
     }
 
-    /// The same, but for one's own.
-    pub(crate) async fn recover_others(&self, own: &JobId) -> Result<()> {
+    /// The same, but for one's own; gives those that are left, in order.
+    pub(crate) async fn recover_others(&self, own: &JobId) -> Result<Vec<Job>> {
         let unfinished = self.engine.store().read().await?.unfinished_jobs(self.engine.home().node()).await?;
-        for job in unfinished.iter().filter(|job| job.id != *own) {
-            self.settle_dead(job).await?;
+        let mut left = Vec::new();
+        for job in unfinished {
+            if job.id == *own || self.settle_dead(&job).await?.is_none() {
+                left.push(job);
+            }
         }
-        Ok(())
+        Ok(left)
     }
 
     /// Settles one job if its process is dead.

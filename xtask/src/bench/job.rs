@@ -151,8 +151,10 @@ fn measure_memory(bench: &Bench, row: &mut Row) -> Result<()> {
 
 /// A clone without a remote: what a push takes is the remote's matter.
 fn site(bench: &Bench) -> Result<Site> {
-    let site = bench.site()?;
+    let mut site = bench.site()?;
+    let branch = site.git(&["branch", "--show-current"])?.stdout;
     site.git(&["remote", "remove", "origin"])?;
+    site.set("SPINNEY_WORKSPACE__BASE", String::from_utf8_lossy(&branch).trim());
     Ok(site)
 }
 

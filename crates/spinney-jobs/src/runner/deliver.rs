@@ -52,6 +52,7 @@ impl Run<'_> {
         let Some(commit) = head.commit().cloned() else { return Ok(()) };
         let branch = head.branch().cloned().unwrap_or_else(|| workspace.branch.clone());
         let changes = self.context.git.load_changes(&workspace.base_commit, &commit).await?;
+        self.note_escapes().await;
         let outcome = &mut self.job.outcome;
         outcome.commit = Some(commit.clone());
         outcome.branch = Some(branch.to_string());

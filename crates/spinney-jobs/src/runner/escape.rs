@@ -10,6 +10,9 @@ use super::Run;
 /// A look that goes on beside the agent.
 pub(super) type Look = JoinHandle<spinney_engine::Result<Option<CheckoutPrint>>>;
 
+/// What the second look found, by path.
+pub(super) type Escapes = JoinHandle<spinney_engine::Result<Vec<String>>>;
+
 impl Run<'_> {
     /// Begins to look at the main checkout. It does not hold the agent up: what changes from now on is found by its time.
     pub(super) fn look_at_checkout(&self) -> Option<Look> {
@@ -33,13 +36,25 @@ impl Run<'_> {
         None
     }
 
-    /// Looks again, and reports by path what changed since.
-    pub(super) async fn note_escapes(&mut self, before: Option<CheckoutPrint>) {
+    /// Begins to look again, beside the delivery.
+    pub(super) fn look_again(&mut self, before: Option<CheckoutPrint>) {
         let Some(before) = before else { return };
-        match CheckoutPrint::look(&self.context.git, SystemTime::now()).await {
-            Ok(Some(after)) => self.job.outcome.escaped = before.compare(&after),
-            Ok(None) => {}
-            Err(error) => self.warn(format!("the main checkout could not be watched: {}", error.in_full())),
+        let git = self.context.git.clone();
+        self.escapes = Some(tokio::spawn(async move {
+            let after = CheckoutPrint::look(&git, SystemTime::now()).await?;
+            Ok(after.map(|after| before.compare(&after)).unwrap_or_default())
+        }));
+    }
+
+    /// Reports by path what changed between the two looks. Dropped half way, it can be asked again.
+    pub(super) async fn note_escapes(&mut self) {
+        let Some(escapes) = &mut self.escapes else { return };
+        let escaped = escapes.await;
+        self.escapes = None;
+        match escaped {
+            Ok(Ok(escaped)) => self.job.outcome.escaped = escaped,
+            Ok(Err(error)) => return self.warn(format!("the main checkout could not be watched: {}", error.in_full())),
+            Err(error) => return self.warn(format!("the main checkout could not be watched: {error}")),
         }
         if !self.job.outcome.escaped.is_empty() {
             let paths = self.job.outcome.escaped.join(", ");

@@ -54,15 +54,16 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Runs `after_run` or `on_error` with the job's result. What fails here is told and changes nothing.
-    pub(super) async fn run_closing_hooks(&mut self, place: &Place, status: JobStatus) {
+    /// Runs `after_run` or `on_error` with the job's result, and tells whether there are any. What fails here is told and
+    /// changes nothing.
+    pub(super) async fn run_closing_hooks(&mut self, place: &Place, status: JobStatus) -> bool {
         let hooks = &self.agent.config.hooks;
         let (phase, lines) = match status {
             JobStatus::Completed => (JobPhase::AfterRun, hooks.after_run.clone()),
             _ => (JobPhase::OnError, hooks.on_error.clone()),
         };
         if lines.is_empty() {
-            return;
+            return false;
         }
         let mut result = self.result(place, status);
         let whole = result.to_string();
@@ -89,6 +90,7 @@ impl Run<'_> {
                 self.warn(format!("{phase} `{line}` {fault}"));
             }
         }
+        true
     }
 
     async fn run_hook(

@@ -45,6 +45,8 @@ pub(crate) struct Run<'a> {
     context: Context,
     log: Log,
     control: Control,
+    /// The second look at the main checkout, while it goes on.
+    escapes: Option<escape::Escapes>,
 }
 
 /// How a job ends when it does not complete.
@@ -105,7 +107,7 @@ impl Jobs<'_> {
         let status = match self.prepare(&job).await {
             Ok((agent, context)) => {
                 let control = Control::listen(self.engine.store().clone(), id.clone(), self.places.bell());
-                let mut run = Run { jobs: self, job, agent, context, log, control };
+                let mut run = Run { jobs: self, job, agent, context, log, control, escapes: None };
                 Box::pin(run.go()).await
             }
             Err(error) => {
@@ -162,9 +164,15 @@ impl Run<'_> {
         // An error of an attempt before is not one of this.
         self.job.outcome.error = outcome.err().map(|end| end.message());
         if let Some(place) = &place {
-            self.read_branch(place).await;
-            self.run_closing_hooks(place, status).await;
-            self.end_processes().await;
+            self.note_escapes().await;
+            // A delivery has just read it.
+            if status != JobStatus::Completed {
+                self.read_branch(place).await;
+            }
+            let has_hooks = self.run_closing_hooks(place, status).await;
+            if has_hooks || status != JobStatus::Completed {
+                self.end_processes().await;
+            }
             self.pass("job.closed");
         }
         if let Some(fault) = self.log.fault() {
@@ -212,7 +220,7 @@ impl Run<'_> {
             // Its git is a descendant too, and must not be ended with what the agent left.
             let before = self.seen(before).await;
             self.end_processes().await;
-            self.note_escapes(before).await;
+            self.look_again(before);
             outcome?;
             self.job.outcome.finished = true;
             self.record().await?;

@@ -12,7 +12,7 @@ use crate::control::{Bell, Stop};
 use crate::queue::{self, Limits};
 
 /// How often the bell is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(25);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How often the store is asked although no bell rang: somebody may have died without a word.
 const ASK_EVERY: Duration = Duration::from_secs(1);
 
@@ -51,7 +51,12 @@ impl Run<'_> {
     /// Starts if it may, in one transaction with the look at who else runs.
     async fn try_to_start(&mut self, limits: Limits) -> Step<bool> {
         // Who died must not be waited for.
-        self.jobs.recover_others(&self.job.id).await?;
+        let jobs = self.jobs.recover_others(&self.job.id).await?;
+        let waits_for = queue::waits_for(&with(&jobs, &self.job), &self.job.id, limits);
+        if waits_for.is_some() && waits_for == self.job.waits_for {
+            // Nothing new, as mostly: that takes no transaction. Whoever ends after this look rings the bell.
+            return Ok(false);
+        }
         let store = self.jobs.engine.store();
         let mut db = store.write().await?;
         db.lock_queue(&self.job.node).await?;

@@ -25,7 +25,7 @@ use interrupts::Heard;
 use view::View;
 
 /// How often logs and locks are looked at. It takes a few microseconds.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// The same while there is more to read: long enough for a signal to be seen.
 const BREATH: Duration = Duration::from_millis(1);
