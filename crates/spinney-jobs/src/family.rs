@@ -2,9 +2,11 @@
 //!
 //! A job's process adopts the orphans among its descendants (it is their subreaper), and each process of a job carries
 //! the job's id in its environment. What cleared its environment is still a descendant; what outlived the job's process
-//! still has the environment.
+//! still has the environment. What this process itself started to go on beside the job is spared.
 
 use std::fs;
+use std::process::Child;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -15,6 +17,15 @@ pub(crate) const JOB_VARIABLE: &str = "SPINNEY_JOB_ID";
 
 /// How long a killed process may take to end: one that waits for a disk ends when the disk answers.
 const LAST_BREATH: Duration = Duration::from_secs(2);
+
+/// What this process started that is no part of its job. Nobody waits for them, so that none of their ids is given to a
+/// process of the agent while this one lives.
+static BESIDE: Mutex<Vec<Child>> = Mutex::new(Vec::new());
+
+/// Lets a child of this process go on when the job is over.
+pub(crate) fn spare(child: Child) {
+    BESIDE.lock().unwrap_or_else(PoisonError::into_inner).push(child);
+}
 
 /// Makes this process the one that adopts orphaned descendants, and hides its environment from them.
 pub(crate) fn become_head() {
@@ -68,7 +79,7 @@ fn members(wanted: &str, family: Family) -> Vec<Pid> {
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let processes: Vec<Process> = pids.filter_map(look).filter(|process| !process.is_zombie).collect();
     let mut found: Vec<i32> = match family {
-        Family::Own => descendants(&processes, own),
+        Family::Own => descendants(&processes, own, &spared()),
         Family::Left => Vec::new(),
     };
     let carriers: Vec<&Process> = processes.iter().filter(|process| carries(process.pid, wanted)).collect();
@@ -80,14 +91,21 @@ fn members(wanted: &str, family: Family) -> Vec<Pid> {
     found.into_iter().filter(|pid| *pid != own).filter_map(Pid::from_raw).collect()
 }
 
-fn descendants(processes: &[Process], of: i32) -> Vec<i32> {
+/// A process and all that descend from it, but for those that are spared and what descends from them.
+fn descendants(processes: &[Process], of: i32, spared: &[i32]) -> Vec<i32> {
     let mut found = vec![of];
     let mut looked = 0;
     while let Some(parent) = found.get(looked).copied() {
-        found.extend(processes.iter().filter(|process| process.parent == parent).map(|process| process.pid));
+        let children = processes.iter().filter(|process| process.parent == parent).map(|process| process.pid);
+        found.extend(children.filter(|pid| !spared.contains(pid)));
         looked += 1;
     }
     found
+}
+
+fn spared() -> Vec<i32> {
+    let beside = BESIDE.lock().unwrap_or_else(PoisonError::into_inner);
+    beside.iter().map(|child| child.id().cast_signed()).collect()
 }
 
 fn look(pid: i32) -> Option<Process> {

@@ -23,7 +23,7 @@ use crate::{Agent, Error, Result, queue};
 pub struct Jobs<'e> {
     pub(crate) engine: &'e Engine,
     pub(crate) places: Places,
-    launcher: Launcher,
+    pub(crate) launcher: Launcher,
 }
 
 /// What somebody asks for.

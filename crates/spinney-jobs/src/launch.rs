@@ -1,8 +1,10 @@
-//! Starts a job's process: this very program, in a session of its own, with the job's lock as its standard input.
+//! Starts this very program again: as a job's process, in a session of its own, with the job's lock as its standard
+//! input; or beside a job, for what is to go on when the job is over.
 
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -11,7 +13,7 @@ use spinney_engine::Engine;
 use tokio::process::Command;
 
 use crate::lock::JobLock;
-use crate::{Error, Result};
+use crate::{Error, Result, family};
 
 /// The hidden command that a job's process runs.
 pub const COMMAND: &str = "job-run";
@@ -38,5 +40,15 @@ impl Launcher {
         command.stdin(lock.carrier()?).stdout(Stdio::null()).stderr(last_words);
         // It outlives whoever started it; while that one lives, it is waited for in the background.
         command.spawn().map(drop).map_err(|source| Error::Start { source })
+    }
+    /// Starts another command of this program, which does its work and leaves: not with the job, but when it is done.
+    pub(crate) fn start_beside(&self, engine: &Engine, arguments: &[&str]) -> Result<()> {
+        #[expect(clippy::disallowed_methods, reason = "this very program, which does its work and leaves")]
+        let mut command = std::process::Command::new(&self.program);
+        command.args(&self.arguments).args(arguments).current_dir(engine.home().root());
+        command.env_clear().envs(engine.environment().iter().cloned());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+        family::spare(command.spawn().map_err(|source| Error::Start { source })?);
+        Ok(())
     }
 }

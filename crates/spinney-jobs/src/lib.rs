@@ -4,6 +4,7 @@
 //! Nothing here prints or reads the user's environment: the engine was opened with it.
 
 mod agent;
+mod beside;
 mod control;
 mod doctor;
 mod error;

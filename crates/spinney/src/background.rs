@@ -11,20 +11,12 @@ use spinney_engine::{Context, Engine, Sizes};
 use crate::app::App;
 use crate::error::Result;
 
-/// The quota is looked at no more often than this: it takes a walk through the trash.
-const LOOK_EVERY: Duration = Duration::from_secs(60 * 60);
 /// Sizes that nobody waits for are measured no more often than this.
 const MEASURE_EVERY: Duration = Duration::from_secs(60);
 
 /// Starts a purge of what is due in the trash, if anything may be.
 pub async fn purge_what_is_due(app: &App, engine: &Engine) -> Result<()> {
-    let due = engine.is_trash_due().await?;
-    let stamp = engine.home().root().join("purged");
-    let long_ago = age(&stamp).is_some_and(|age| age > LOOK_EVERY);
-    // Nothing here is worth failing a command that has done its work.
-    let _ = std::fs::OpenOptions::new().create(true).append(true).open(&stamp);
-    if due || long_ago {
-        let _ = std::fs::write(&stamp, "");
+    if engine.trash_wants_purging().await? {
         start(app, engine, &["trash", "purge", "--background"]);
     }
     Ok(())

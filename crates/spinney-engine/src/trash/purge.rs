@@ -7,7 +7,9 @@
 //!
 //! A death while archiving is undone: the trash is still whole. One while deleting is finished.
 
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use spinney_core::{Operation, OperationKind, OperationStatus, Timestamp, Workspace, WorkspaceStatus};
@@ -28,6 +30,9 @@ use crate::{Engine, Error, Result, disk, events, fail, home};
 
 const ARCHIVING: &str = "archiving";
 const DELETING: &str = "deleting";
+
+/// The quota is looked at no more often than this: it takes a walk through the trash.
+const LOOK_EVERY: Duration = Duration::from_secs(60 * 60);
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct PurgeData {
@@ -81,8 +86,23 @@ impl Engine {
         Ok(list)
     }
 
+    /// Whether it is time for a purge: something was kept for longer than `trash_for`, or the quota was not looked at for a
+    /// while. Who is told so does it.
+    pub async fn trash_wants_purging(&self) -> Result<bool> {
+        let due = self.is_trash_due().await?;
+        let stamp = self.home.root().join("purged");
+        let age = fs::metadata(&stamp).and_then(|found| found.modified()).ok().and_then(|at| at.elapsed().ok());
+        let wants = due || age.is_some_and(|age| age > LOOK_EVERY);
+        // Nothing here is worth failing what has done its work.
+        let _ = match wants {
+            true => fs::write(&stamp, ""),
+            false => File::options().create(true).append(true).open(&stamp).map(drop),
+        };
+        Ok(wants)
+    }
+
     /// Whether anything in the trash was kept for longer than `trash_for`.
-    pub async fn is_trash_due(&self) -> Result<bool> {
+    async fn is_trash_due(&self) -> Result<bool> {
         let keep = self.config.cleanup.trash_for.0;
         let oldest = self.store.read().await?.oldest_trashed(&self.account, self.home.node()).await?;
         Ok(!keep.is_zero() && oldest.is_some_and(|removed_at| removed_at.plus(keep) <= Timestamp::now()))
@@ -160,7 +180,7 @@ impl Engine {
     /// All archives in the home.
     pub(crate) fn archives(&self) -> Result<Vec<PathBuf>> {
         let directory = self.home.root().join("archives");
-        match std::fs::read_dir(&directory) {
+        match fs::read_dir(&directory) {
             Ok(entries) => Ok(entries.flatten().map(|entry| entry.path()).collect()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
             Err(error) => Err(Error::files(&directory, "read")(error)),
@@ -198,7 +218,7 @@ impl Engine {
         fail::point("purge.written")?;
         archive::verify(&aside).map_err(Error::files(&aside, "read back"))?;
         fail::point("purge.verified")?;
-        std::fs::rename(&aside, &place).map_err(Error::files(&place, "made"))?;
+        fs::rename(&aside, &place).map_err(Error::files(&place, "made"))?;
         disk::sync_parent(&place).map_err(Error::files(&place, "made durable"))?;
         fail::point("purge.archived")?;
         Ok(Some(place))
@@ -308,7 +328,7 @@ impl Engine {
 
     async fn undo_purge(&self, operation: &Operation, workspace: &Workspace, cause: &str) -> Result<()> {
         let aside = self.archive_place(workspace).with_extension("partial");
-        let _ = std::fs::remove_file(aside);
+        let _ = fs::remove_file(aside);
         let mut db = self.store.write().await?;
         journal::close(&mut db, operation, OperationStatus::Undone, Some(cause)).await?;
         db.commit().await?;
@@ -353,10 +373,10 @@ fn holds_state(admin_dir: &Path) -> bool {
         "spinney.json",
     ];
     let plain = |name: &str| PLAIN.contains(&name) || name == crate::provider::marker::REMOVAL_FILE;
-    let entries = std::fs::read_dir(admin_dir).into_iter().flatten().flatten();
+    let entries = fs::read_dir(admin_dir).into_iter().flatten().flatten();
     entries.into_iter().any(|entry| {
         let name = entry.file_name();
-        let empty = || std::fs::read_dir(entry.path()).is_ok_and(|mut inside| inside.next().is_none());
+        let empty = || fs::read_dir(entry.path()).is_ok_and(|mut inside| inside.next().is_none());
         !name.to_str().is_some_and(plain) && !empty()
     })
 }
@@ -364,7 +384,7 @@ fn holds_state(admin_dir: &Path) -> bool {
 /// Every entry at the top of a tree but git's own pointer.
 fn everything(tree: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut entries = Vec::new();
-    for entry in std::fs::read_dir(tree)? {
+    for entry in fs::read_dir(tree)? {
         let entry = entry?;
         if entry.file_name() != ".git" || !entry.file_type()?.is_file() {
             entries.push(PathBuf::from(entry.file_name()));
@@ -383,7 +403,7 @@ fn is_in_tree(tree: &Path, path: &Path) -> bool {
 /// Finds what git does not know of: directories with nothing in them, and pipes. Follows no link.
 fn unknown_to_git(tree: &Path, directory: &Path, skipped: &[PathBuf], found: &mut Vec<PathBuf>) -> std::io::Result<()> {
     let mut empty = true;
-    for entry in std::fs::read_dir(tree.join(directory))? {
+    for entry in fs::read_dir(tree.join(directory))? {
         let entry = entry?;
         empty = false;
         let (path, kind) = (directory.join(entry.file_name()), entry.file_type()?);

@@ -81,6 +81,11 @@ impl Run<'_> {
             }
         };
         engine.touch(&resolution.workspace).await?;
+        if resolution.method == Method::Created
+            && let Err(error) = self.jobs.refill_pool(&self.context).await
+        {
+            self.warn(format!("the pool is not filled up again: {}", spinney_core::in_full(&error)));
+        }
         if is_shared {
             context = engine.freshen(context, &resolution.workspace, &self.job.id, &|_| {}).await?;
         }

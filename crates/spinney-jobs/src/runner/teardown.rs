@@ -47,7 +47,12 @@ impl Run<'_> {
         let consent = if failed { Consent::Codes(OF_A_FAILURE.into()) } else { Consent::None };
         let own = Some(&self.job.id);
         match engine.let_go(&self.context, &workspace, Sweep::Teardown, &consent, own, &|_| {}).await {
-            Ok(_) => self.begin(JobPhase::TearDown, Some(format!("{} is in the trash", workspace.name))),
+            Ok(_) => {
+                self.begin(JobPhase::TearDown, Some(format!("{} is in the trash", workspace.name)));
+                if let Err(error) = self.jobs.purge_trash().await {
+                    self.warn(format!("the trash is not looked at: {}", spinney_core::in_full(&error)));
+                }
+            }
             Err(spinney_engine::Error::Refused { reasons, .. }) => {
                 let reasons: Vec<_> =
                     reasons.iter().map(|reason| format!("{} ({})", reason.code, reason.detail)).collect();
