@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use spinney_testkit::wait_until;
 
 use crate::stage::{Job, Stage, processes};
@@ -62,7 +62,7 @@ fn a_job_whose_process_was_killed_goes_on_in_the_same_session() {
     let running = stage.spawn(&["--issue", "42", WAITS]);
     let job = wait_for_agent(&stage);
     let (runner, _) = processes(job.text("id")).into_iter().find(|(_, line)| line.contains("job-run")).unwrap();
-    assert!(Command::new("kill").args(["-9", &runner.to_string()]).status().unwrap().success());
+    kill_process(Pid::from_raw(runner).unwrap(), Signal::KILL).unwrap();
     let interrupted = Job(running.wait().exits(6).json());
     assert_eq!((interrupted.status(), interrupted.session_states()), ("interrupted", vec![("ended", false)]));
     assert_eq!(processes(job.text("id")), [], "what was left of its agent is ended");

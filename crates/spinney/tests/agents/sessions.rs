@@ -42,7 +42,7 @@ fn a_transcript_that_is_gone_starts_fresh_and_says_so() {
     let first = stage.run(0, &["--issue", "42", "STUB:WRITE a.txt one"]);
     let projects = stage.home(".claude/projects");
     assert!(files_below(&projects, 1).iter().any(|path| path.ends_with(format!("{}.jsonl", first.conversation()))));
-    fs::remove_dir_all(projects).unwrap();
+    fs::rename(projects, stage.home("elsewhere")).unwrap();
 
     let job = stage.run(0, &["--issue", "42", "STUB:WRITE b.txt two"]);
     assert_eq!((job.session_states(), job.seen()), (vec![("failed", true), ("finished", false)], first.seen()));

@@ -159,7 +159,7 @@ impl Job {
 }
 
 /// The processes that run for a job, with their command lines.
-pub fn processes(job: &str) -> Vec<(u32, String)> {
+pub fn processes(job: &str) -> Vec<(i32, String)> {
     let wanted = format!("SPINNEY_JOB_ID={job}");
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
