@@ -9,8 +9,11 @@ const MAX_WORKERS: usize = 4;
 impl Worktree {
     /// Writes index and files of HEAD. Needs no lock: only this worktree changes.
     pub async fn checkout(&self, lfs: bool) -> Result<()> {
-        let command = with_lfs(self.command(), lfs).network().config("checkout.workers", workers().to_string());
-        command.args(["reset", "--hard", "--quiet", "--no-recurse-submodules"]).run().await.map(drop)
+        let secrets = self.checkout_secrets(lfs).await?;
+        let command = secrets.go_with(with_lfs(self.command(), lfs).network());
+        let command = command.config("checkout.workers", workers().to_string());
+        let reset = command.args(["reset", "--hard", "--quiet", "--no-recurse-submodules"]).run().await;
+        reset.map(drop).map_err(|error| secrets.explain(error))
     }
 
     /// Writes every file that the index has, and nothing else; LFS pointers stay as they are.
@@ -36,7 +39,9 @@ impl Worktree {
 
     /// Brings the contents that the LFS pointers stand for.
     pub async fn pull_lfs(&self) -> Result<()> {
-        self.command().network().args(["lfs", "pull"]).run().await.map(drop)
+        let secrets = self.secrets(None).await?;
+        let pull = secrets.go_with(self.command().network()).args(["lfs", "pull"]).run().await;
+        pull.map(drop).map_err(|error| secrets.explain(error))
     }
 }
 

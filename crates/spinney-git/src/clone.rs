@@ -17,6 +17,7 @@ use crate::file_lock::FileLock;
 use crate::git::Git;
 use crate::network;
 use crate::repository::Repository;
+use crate::secrets::Secrets;
 use crate::{Error, Result, without_credentials};
 
 const REFSPEC: &str = "+refs/heads/*:refs/remotes/origin/*";
@@ -72,8 +73,9 @@ impl Git {
         let credential = credential.or(embedded.as_ref());
 
         let at = Timestamp::now();
-        let asked = self.command(parent).env("GIT_CEILING_DIRECTORIES", parent).credential(&stored, credential);
-        let listing = network::list(asked, &stored, &["refs/heads/*".to_owned()]).await?;
+        let secrets = Secrets::of_clone(&stored, credential);
+        let asked = self.command(parent).env("GIT_CEILING_DIRECTORIES", parent);
+        let listing = network::list(secrets.go_with(asked), &stored, &["refs/heads/*".to_owned()]).await?;
         let format = if listing.refs.values().any(|commit| commit.as_str().len() == 64) { "sha256" } else { "sha1" };
         let init = self.command(parent).args(["init", "--quiet", "--bare", "--template="]);
         init.arg(format!("--object-format={format}")).arg("--").arg(directory).run().await?;
@@ -85,7 +87,7 @@ impl Git {
         if let Some(branch) = &listing.default_branch {
             repository.command().args(["symbolic-ref", "HEAD", &branch.local_ref()]).run().await?;
         }
-        let fetch = network::fetch(repository.command().credential(&stored, credential), "origin");
+        let fetch = network::fetch(secrets.go_with(repository.command()), "origin");
         let shallow = (depth > 0).then(|| format!("--depth={depth}"));
         fetch.args(shallow).args(["--tags", "--no-prune", "--", "origin", REFSPEC]).run().await?;
         repository.command().args(["pack-refs", "--all"]).run().await?;

@@ -1,6 +1,6 @@
 //! One git process: how it is built, run, bounded and ended.
 //!
-//! Invariants: the environment is cleared and set anew; stdin is empty unless bytes are given; the process leads its
+//! Invariants: the environment is cleared and set anew, without the caller's secrets unless they are asked for; stdin is empty unless bytes are given; the process leads its
 //! own group, and the whole group is killed when the time is up or the caller goes away; a process that holds a
 //! repository's lock inherits its descriptor, so that the lock outlives us for as long as the process does.
 
@@ -29,6 +29,7 @@ pub struct Command {
     arguments: Vec<OsString>,
     environment: Vec<(OsString, OsString)>,
     config: Vec<(String, String)>,
+    secrets: bool,
     stdin: Option<Vec<u8>>,
     timeout: Duration,
     accepted: Vec<i32>,
@@ -59,6 +60,7 @@ impl Command {
             arguments: Vec::new(),
             environment: Vec::new(),
             config: Vec::new(),
+            secrets: false,
             stdin: None,
             timeout: git.options().command_timeout,
             accepted: vec![0],
@@ -87,9 +89,16 @@ impl Command {
         self
     }
 
+    /// Leaves the caller's secrets in the environment: for what crosses the network, and runs nothing that the
+    /// repository names.
+    pub(crate) fn with_secrets(mut self) -> Self {
+        self.secrets = true;
+        self
+    }
+
     /// Sends a credential to the URL's origin, where it may be sent at all.
-    pub fn credential(self, url: &str, credential: Option<&Credential>) -> Self {
-        match credential.and_then(|credential| credential.config(url)) {
+    pub(crate) fn credential(self, url: &str, credential: &Credential) -> Self {
+        match credential.config(url) {
             Some((key, value)) => self.config(key, value),
             None => self,
         }
@@ -156,6 +165,7 @@ impl Command {
 
     fn spawn(&mut self, shown: &str) -> Result<Child> {
         let options = self.git.options();
+        let environment = if self.secrets { self.git.whole_environment() } else { self.git.environment() };
         // A process that is given no bytes has the lock for its stdin. Anything else takes a fork of this whole process.
         let stdin = match (self.stdin.is_some(), self.held.take_if(|_| self.stdin.is_none())) {
             (true, _) => Stdio::piped(),
@@ -169,7 +179,7 @@ impl Command {
             .args(&self.arguments)
             .current_dir(&self.directory)
             .env_clear()
-            .envs(self.git.environment().iter().map(|(key, value)| (key, value)))
+            .envs(environment.iter().map(|(key, value)| (key, value)))
             .envs(self.environment.iter().map(|(key, value)| (key, value)))
             .env("PWD", &self.directory)
             .env("GIT_CONFIG_COUNT", self.config.len().to_string())

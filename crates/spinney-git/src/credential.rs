@@ -48,21 +48,32 @@ impl Credential {
     /// The configuration entry that sends this credential to the URL's origin; none where it may not be sent.
     pub(crate) fn config(&self, url: &str) -> Option<(String, String)> {
         let origin = origin(url)?;
+        let name = origin.split_once("://")?.1.trim_end_matches('/');
+        let local = matches!(name.split(':').next(), Some("localhost" | "127.0.0.1")) || name.starts_with("[::1]");
+        if !origin.starts_with("https:") && !local {
+            return None;
+        }
         Some((format!("http.{origin}.extraHeader"), format!("Authorization: Basic {}", self.basic())))
     }
 }
 
-/// Scheme, host and port of a URL that a secret may travel to.
-fn origin(url: &str) -> Option<String> {
-    let (scheme, rest) = url.split_once("://")?;
+/// Scheme, host and port of a URL for HTTP; for ssh those that the same host has for HTTP. None for any other.
+pub(crate) fn origin(url: &str) -> Option<String> {
+    let (scheme, rest) = match url.split_once("://") {
+        Some(parts) => parts,
+        // `git@host:path`, unless it is a path with a colon in it.
+        None => ("ssh", url.split_once(':').map(|(host, _)| host).filter(|host| !host.contains('/'))?),
+    };
     let authority = rest.split(['/', '?', '#']).next()?;
-    let host = authority.rsplit('@').next()?;
-    let name = host.split(':').next().unwrap_or_default();
-    let local = matches!(name, "localhost" | "127.0.0.1") || host.starts_with("[::1]");
+    let host = authority.rsplit('@').next()?.to_ascii_lowercase();
+    let name = host.strip_suffix(']').map_or_else(|| host.rsplit_once(':').map_or(&*host, |(name, _)| name), |_| &host);
+    if name.is_empty() || host.contains(|c: char| c.is_control() || c.is_whitespace()) {
+        return None;
+    }
     match scheme {
-        _ if host.is_empty() || host.contains(char::is_control) => None,
-        "https" => Some(format!("https://{host}/")),
-        "http" if local => Some(format!("http://{host}/")),
+        "https" => Some(format!("https://{}/", host.strip_suffix(":443").unwrap_or(&host))),
+        "http" => Some(format!("http://{}/", host.strip_suffix(":80").unwrap_or(&host))),
+        "ssh" => Some(format!("https://{name}/")),
         _ => None,
     }
 }
@@ -98,10 +109,27 @@ mod tests {
         assert_eq!(key, "http.https://host:8443/.extraHeader");
         assert_eq!(value, "Authorization: Basic bWU6czNjcmV0");
         assert!(credential.config("http://127.0.0.1:80/a").is_some());
-        for url in
-            ["http://host/a", "http://localhost.evil/a", "ssh://git@host/a", "git@host:a", "/srv/a", "https:///a"]
-        {
+        for url in ["http://host/a", "http://localhost.evil/a", "ftp://host/a", "/srv/a", "https:///a"] {
             assert!(credential.config(url).is_none(), "{url}");
+        }
+    }
+
+    #[test]
+    fn an_origin_is_told_however_it_is_written() {
+        for (url, expected) in [
+            ("https://me@Host.example:443/a", "https://host.example/"),
+            ("https://host.example:8443", "https://host.example:8443/"),
+            ("http://host.example:80/a", "http://host.example/"),
+            ("https://[::1]:8443/a", "https://[::1]:8443/"),
+            ("https://host.example@evil.example/a", "https://evil.example/"),
+            ("ssh://git@host.example:2222/a", "https://host.example/"),
+            ("ssh://[::1]/a", "https://[::1]/"),
+            ("git@host.example:a/b.git", "https://host.example/"),
+        ] {
+            assert_eq!(origin(url).as_deref(), Some(expected), "{url}");
+        }
+        for url in ["/srv/a:b", "./a:b", "file:///srv/a", "git://host/a", "https://:443/a", "a"] {
+            assert_eq!(origin(url), None, "{url}");
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Of the caller's environment everything stays but `GIT_*`: a hook, an alias or an agent's own `GIT_DIR` must not
 //! lead git elsewhere. [`KEPT`] names the exceptions, which tell how the machine reaches a remote, not which repository
-//! is meant.
+//! is meant. The variables that the caller calls secret stay for what crosses the network alone.
 
 use std::ffi::{OsStr, OsString};
 
@@ -70,6 +70,11 @@ pub(crate) fn clean(given: &[(OsString, OsString)]) -> Vec<(OsString, OsString)>
         .cloned()
         .chain(SET.iter().map(|(key, value)| (OsString::from(key), OsString::from(value))))
         .collect()
+}
+
+/// An environment without some variables.
+pub(crate) fn without(environment: &[(OsString, OsString)], names: &[OsString]) -> Vec<(OsString, OsString)> {
+    environment.iter().filter(|(key, _)| !names.contains(key)).cloned().collect()
 }
 
 fn is_kept(key: &OsStr) -> bool {

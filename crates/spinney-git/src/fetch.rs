@@ -21,6 +21,7 @@ use crate::record::{Record, RefRecord, RemoteRecord, is_fresh};
 use crate::remote::require_remote;
 use crate::repository::Repository;
 use crate::retry::Retry;
+use crate::secrets::{Errand, Secrets};
 use crate::{Error, Result};
 
 const BRANCHES: &str = "refs/heads/";
@@ -75,14 +76,14 @@ impl Repository {
         if let Some(known) = self.load_fresh(remote, wanted, max_age, started).await? {
             return Ok(known);
         }
-        let url = self.credential_url(remote, credential).await?;
+        let secrets = self.secrets(Errand::Fetch(remote), credential).await?;
         let pulls = || wanted.refs().filter(|name| !name.starts_with(BRANCHES));
         let patterns: Vec<String> = pulls().chain([ALL_BRANCHES.to_owned()]).collect();
         let mut round = 1;
         let (at, listing) = loop {
             let at = Timestamp::now();
-            let listing = network::list(self.command().credential(&url, credential), remote, &patterns).await?;
-            match self.fetch_listed(remote, wanted, &listing, &url, credential).await {
+            let listing = self.list(remote, &patterns, &secrets).await?;
+            match self.fetch_listed(remote, wanted, &listing, &secrets).await {
                 Err(Error::MissingRemoteRef { .. }) if round < ROUNDS => round += 1,
                 result => break result.map(|()| (at, listing))?,
             }
@@ -121,15 +122,19 @@ impl Repository {
         {
             return Ok(known);
         }
-        let url = self.credential_url(remote, credential).await?;
+        let secrets = self.secrets(Errand::Fetch(remote), credential).await?;
         let at = Timestamp::now();
-        let listing =
-            network::list(self.command().credential(&url, credential), remote, &[ALL_BRANCHES.to_owned()]).await?;
-        self.fetch_all(remote, &url, credential).await?;
+        let listing = self.list(remote, &[ALL_BRANCHES.to_owned()], &secrets).await?;
+        self.fetch_all(remote, &secrets).await?;
         let asked = listed(at, &listing, std::iter::empty());
         let record = self.save_record(remote, asked).await?;
         let known = record.known(&everything).ok_or_else(|| unexpected("the answer lacks what was asked for"))?;
         Ok(Known { fetched: true, ..known })
+    }
+
+    async fn list(&self, remote: &str, patterns: &[String], secrets: &Secrets<'_>) -> Result<Listing> {
+        let listed = network::list(secrets.go_with(self.command()), remote, patterns).await;
+        listed.map_err(|error| secrets.explain(error))
     }
 
     /// Brings the listed refs that are wanted and differ from what is here.
@@ -138,8 +143,7 @@ impl Repository {
         remote: &str,
         wanted: &Wanted,
         listing: &Listing,
-        url: &str,
-        credential: Option<&Credential>,
+        secrets: &Secrets<'_>,
     ) -> Result<()> {
         let default = listing.default_branch.iter().filter(|_| wanted.default_branch).map(BranchName::local_ref);
         let mut pairs: Vec<(String, String, &CommitId)> = wanted
@@ -163,37 +167,31 @@ impl Repository {
         }
         let arguments: Vec<&str> =
             ["--no-tags", "--no-prune", "--", remote].into_iter().chain(refspecs.iter().map(String::as_str)).collect();
-        match self.run_fetch(remote, &arguments, url, credential).await {
+        match self.run_fetch(remote, &arguments, secrets).await {
             // A branch that the remote no longer has stands where a directory must be, or the reverse.
             Err(Error::RefConflict { .. }) => {
-                self.fetch_all(remote, url, credential).await?;
-                self.run_fetch(remote, &arguments, url, credential).await
+                self.fetch_all(remote, secrets).await?;
+                self.run_fetch(remote, &arguments, secrets).await
             }
             result => result,
         }
     }
 
-    async fn fetch_all(&self, remote: &str, url: &str, credential: Option<&Credential>) -> Result<()> {
+    async fn fetch_all(&self, remote: &str, secrets: &Secrets<'_>) -> Result<()> {
         let refspec = format!("+refs/heads/*:refs/remotes/{remote}/*");
         // In a person's repository tags are theirs to fetch; in a clone of ours nobody else does.
         let tags = if self.is_bare() { "--no-prune-tags" } else { "--no-tags" };
-        self.run_fetch(remote, &["--prune", tags, "--", remote, &refspec], url, credential).await
+        self.run_fetch(remote, &["--prune", tags, "--", remote, &refspec], secrets).await
     }
 
-    async fn run_fetch(
-        &self,
-        remote: &str,
-        arguments: &[&str],
-        url: &str,
-        credential: Option<&Credential>,
-    ) -> Result<()> {
+    async fn run_fetch(&self, remote: &str, arguments: &[&str], secrets: &Secrets<'_>) -> Result<()> {
         let mut retry = Retry::default();
         loop {
-            let command = network::fetch(self.command().credential(url, credential), remote);
+            let command = network::fetch(secrets.go_with(self.command()), remote);
             // It names no ref of ours: one that it misses was just deleted by somebody else.
             let fetched = command.args(arguments).run().await.map_err(|error| match error {
                 Error::MissingRef { name } => Error::LockContention { what: name },
-                error => error,
+                error => secrets.explain(error),
             });
             if !retry.again(&fetched).await {
                 return fetched.map(drop);
@@ -224,11 +222,6 @@ impl Repository {
             }
         }
         Ok(Some(known))
-    }
-
-    /// The URL that a credential is for; not asked for where there is none.
-    async fn credential_url(&self, remote: &str, credential: Option<&Credential>) -> Result<String> {
-        if credential.is_some() { self.load_remote_url(remote).await } else { Ok(String::new()) }
     }
 
     async fn fetch_lock(&self, remote: &str) -> Result<FileLock> {

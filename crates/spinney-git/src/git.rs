@@ -21,6 +21,8 @@ const NEEDED: GitVersion = GitVersion { major: 2, minor: 38, patch: 0 };
 pub struct GitOptions {
     pub program: PathBuf,
     pub environment: Vec<(OsString, OsString)>,
+    /// The variables of it that only what crosses the network may have.
+    pub secrets: Vec<OsString>,
     pub command_timeout: Duration,
     pub network_timeout: Duration,
     pub lock_timeout: Duration,
@@ -34,6 +36,7 @@ impl GitOptions {
         Self {
             program: PathBuf::from("git"),
             environment,
+            secrets: Vec::new(),
             command_timeout: Duration::from_secs(60),
             network_timeout: Duration::from_secs(600),
             lock_timeout: Duration::from_secs(60),
@@ -63,6 +66,8 @@ pub struct Git {
 
 struct Inner {
     options: GitOptions,
+    /// With the secrets.
+    whole: Vec<(OsString, OsString)>,
     environment: Vec<(OsString, OsString)>,
     version: GitVersion,
 }
@@ -76,7 +81,8 @@ impl fmt::Debug for Git {
 impl Git {
     /// Finds git and checks its version.
     pub async fn open(mut options: GitOptions) -> Result<Self> {
-        let environment = environment::clean(&options.environment);
+        let whole = environment::clean(&options.environment);
+        let environment = environment::without(&whole, &options.secrets);
         if let Some(program) = find_program(&options.program, &environment) {
             options.program = program;
         }
@@ -85,18 +91,18 @@ impl Git {
             && checked.stamp == stamp
             && let Some(version) = parse_version(&checked.answer).filter(|version| *version >= NEEDED)
         {
-            return Ok(Self { inner: Arc::new(Inner { options, environment, version }) });
+            return Ok(Self { inner: Arc::new(Inner { options, whole, environment, version }) });
         }
-        let unchecked = Self {
-            inner: Arc::new(Inner { options: options.clone(), environment: environment.clone(), version: NEEDED }),
-        };
+        let inner =
+            Inner { options: options.clone(), whole: Vec::new(), environment: environment.clone(), version: NEEDED };
+        let unchecked = Self { inner: Arc::new(inner) };
         let text = unchecked.command(Path::new("/")).arg("version").text().await?;
         match parse_version(&text) {
             Some(version) if version >= NEEDED => {
                 if let Some(stamp) = found {
                     Checked { program: options.program.clone(), stamp, answer: text }.save(&options);
                 }
-                Ok(Self { inner: Arc::new(Inner { options, environment, version }) })
+                Ok(Self { inner: Arc::new(Inner { options, whole, environment, version }) })
             }
             Some(version) => Err(Error::GitTooOld { found: version.to_string(), needed: NEEDED.to_string() }),
             None => Err(Error::Unexpected {
@@ -118,6 +124,15 @@ impl Git {
 
     pub(crate) fn environment(&self) -> &[(OsString, OsString)] {
         &self.inner.environment
+    }
+
+    /// The same with the secrets.
+    pub(crate) fn whole_environment(&self) -> &[(OsString, OsString)] {
+        &self.inner.whole
+    }
+
+    pub(crate) fn has_secrets(&self) -> bool {
+        self.inner.whole.len() > self.inner.environment.len()
     }
 
     /// Starts building a process in a directory. Every call to git goes through here.

@@ -50,6 +50,7 @@ mod remote_cache;
 mod repository;
 mod retry;
 mod scratch;
+mod secrets;
 mod stale_lock;
 mod stamp;
 mod stash;

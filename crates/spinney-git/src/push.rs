@@ -20,6 +20,7 @@ use crate::fetch::Wanted;
 use crate::push_parse::{Answer, parse_push, parse_words};
 use crate::remote::require_remote;
 use crate::repository::Repository;
+use crate::secrets::{Errand, Secrets};
 use crate::{Error, Result};
 
 /// How git and git-lfs end, well or not: what they say then is read here.
@@ -55,11 +56,8 @@ impl Repository {
         credential: Option<&Credential>,
     ) -> Result<Pushed> {
         require_remote(remote)?;
-        let url = match credential {
-            Some(_) => self.command().args(["remote", "get-url", "--push", "--", remote]).text().await?,
-            None => String::new(),
-        };
-        let target = Target { remote, commit, branch, url: &url, credential };
+        let secrets = self.secrets(Errand::Push(remote), credential).await?;
+        let target = Target { remote, commit, branch, secrets: &secrets };
         self.push_lfs(&target).await?;
         let pushed = match (self.run_push(&target, None).await, lease) {
             (Err(Error::PushRejected { .. }), Lease::At(pushed)) => self.run_push(&target, Some(pushed)).await?,
@@ -100,6 +98,7 @@ impl Repository {
                 Err(Error::PushRejected { branch: full_name, detail: target.shown(&detail) })
             }
             Some(Answer::Refused(detail)) => Err(refused(detail)),
+            Some(Answer::Lost(detail)) => Err(Error::Network { detail: target.shown(&detail) }),
             _ => Err(target.classify(self, "git push", &output)),
         }
     }
@@ -129,26 +128,22 @@ struct Target<'a> {
     remote: &'a str,
     commit: &'a CommitId,
     branch: &'a BranchName,
-    url: &'a str,
-    credential: Option<&'a Credential>,
+    secrets: &'a Secrets<'a>,
 }
 
 impl Target<'_> {
     fn command(&self, repository: &Repository) -> Command {
-        repository.command().network().credential(self.url, self.credential)
+        self.secrets.go_with(repository.command().network())
     }
 
     /// The error that a failed process is. A remote may repeat our secret.
     fn classify(&self, repository: &Repository, shown: &str, output: &Output) -> Error {
-        classify(shown, repository.common_dir(), output.status, &self.redacted(&output.stderr))
+        let stderr = self.secrets.redact(&output.stderr);
+        self.secrets.explain(classify(shown, repository.common_dir(), output.status, &stderr))
     }
 
     /// What a remote says, as it may be told: on one line, not too long.
     fn shown(&self, text: &str) -> String {
-        cut_for_message(&self.redacted(text), MAX_WORDS)
-    }
-
-    fn redacted(&self, text: &str) -> String {
-        self.credential.map_or_else(|| text.to_owned(), |credential| credential.redact(text))
+        cut_for_message(&self.secrets.redact(text), MAX_WORDS)
     }
 }

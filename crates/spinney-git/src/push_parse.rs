@@ -10,6 +10,8 @@ pub(crate) enum Answer {
     Rejected(String),
     /// The remote did not want it.
     Refused(String),
+    /// The remote went away before it said what became of it.
+    Lost(String),
 }
 
 /// Reads `<flag>\t<from>:<to>\t<summary> (<reason>)`. Where there are several addresses, the worst answer counts.
@@ -28,8 +30,12 @@ fn parse_line(line: &str) -> Option<Answer> {
         "=" => Some(Answer::Pushed(Pushed::UpToDate)),
         "!" => {
             let reason = summary.split_once(" (").and_then(|(_, rest)| rest.strip_suffix(')')).unwrap_or(summary);
-            let here = summary.starts_with("[rejected]");
-            Some(if here { Answer::Rejected(reason.to_owned()) } else { Answer::Refused(reason.to_owned()) })
+            let answer = match summary {
+                _ if summary.starts_with("[rejected]") => Answer::Rejected,
+                _ if summary.starts_with("[remote failure]") => Answer::Lost,
+                _ => Answer::Refused,
+            };
+            Some(answer(reason.to_owned()))
         }
         _ => None,
     }
@@ -83,7 +89,7 @@ mod tests {
         );
         assert_eq!(
             line("!", "[remote failure] (remote failed to report status)"),
-            Some(Answer::Refused("remote failed to report status".into()))
+            Some(Answer::Lost("remote failed to report status".into()))
         );
         assert_eq!(parse_push(b"Everything up-to-date\n"), None);
     }

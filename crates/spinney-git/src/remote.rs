@@ -42,11 +42,6 @@ impl Repository {
         }
         Ok(remotes)
     }
-
-    /// The URL that git really uses for a remote, after all rewriting; it may hold a secret.
-    pub(crate) async fn load_remote_url(&self, remote: &str) -> Result<String> {
-        self.command().args(["ls-remote", "--get-url", "--", require_remote(remote)?]).text().await
-    }
 }
 
 /// One line of the configuration; without a file when it came from the command line.

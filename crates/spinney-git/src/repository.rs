@@ -21,6 +21,7 @@ pub struct Repository {
     git: Git,
     place: Arc<Place>,
     scratch: Option<Arc<ScratchObjects>>,
+    known_url: Option<Arc<str>>,
 }
 
 #[derive(Debug)]
@@ -112,7 +113,7 @@ impl Repository {
 
     fn at(git: &Git, common_dir: PathBuf, root: Option<PathBuf>, bare: bool) -> Self {
         let place = Place { common_dir, root, bare, packed_refs: PackedRefs::default() };
-        Self { git: git.clone(), place: Arc::new(place), scratch: None }
+        Self { git: git.clone(), place: Arc::new(place), scratch: None, known_url: None }
     }
 
     /// The same repository for questions that make objects on the way: its calls write them into a directory that goes
@@ -120,6 +121,16 @@ impl Repository {
     pub fn with_scratch_objects(&self) -> Result<Self> {
         let objects = ScratchObjects::make(self.common_dir(), &self.require_state_dir()?)?;
         Ok(Self { scratch: Some(Arc::new(objects)), ..self.clone() })
+    }
+
+    /// The same repository, whose remote is known to have a URL: secrets go to its origin and nowhere else.
+    #[must_use]
+    pub fn with_known_url(self, url: Option<&str>) -> Self {
+        Self { known_url: url.map(Arc::from), ..self }
+    }
+
+    pub(crate) fn known_url(&self) -> Option<&str> {
+        self.known_url.as_deref()
     }
 
     #[must_use]

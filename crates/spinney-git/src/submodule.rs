@@ -25,18 +25,18 @@ impl Worktree {
         Ok(paths)
     }
 
-    /// Checks out all submodules, nested ones too. A credential goes to the origin of the URL it is given with.
+    /// Checks out all submodules, nested ones too. A credential goes to the origin of the repository's known URL.
     ///
     /// `submodule.active` for this call takes the place of `--init`, which would write the shared configuration.
-    pub async fn update_submodules(&self, lfs: bool, credential: Option<(&str, &Credential)>) -> Result<()> {
-        let (url, credential) = credential.map_or(("", None), |(url, credential)| (url, Some(credential)));
-        let command = with_lfs(self.command(), lfs).network().credential(url, credential);
+    pub async fn update_submodules(&self, lfs: bool, credential: Option<&Credential>) -> Result<()> {
+        let secrets = self.secrets(credential).await?;
+        let command = secrets.go_with(with_lfs(self.command(), lfs).network());
         let command = command.config("submodule.active", ".").args(["submodule", "--quiet", "update", "--recursive"]);
         match command.run().await {
             Ok(_) => Ok(()),
             Err(error @ (Error::NoSpace { .. } | Error::Timeout { .. } | Error::GitMissing { .. })) => Err(error),
             Err(Error::Failed { stderr, .. }) => Err(self.submodule_error(summary(&stderr)).await),
-            Err(error) => Err(self.submodule_error(error.to_string()).await),
+            Err(error) => Err(self.submodule_error(secrets.explain(error).to_string()).await),
         }
     }
 

@@ -4,7 +4,6 @@ use spinney_core::{BranchName, CommitId};
 
 use crate::Result;
 use crate::checkout::{with_lfs, writing_few};
-use crate::command::Command;
 use crate::head::Head;
 use crate::lock::RepositoryLock;
 use crate::worktree::Worktree;
@@ -13,7 +12,7 @@ impl Worktree {
     /// Moves HEAD, on no branch, to a commit, and with it only the files that differ. Needs no lock; refuses where a file
     /// that was changed, or that git did not have, would be overwritten: an ignored one too.
     pub async fn move_to(&self, commit: &CommitId, lfs: bool) -> Result<()> {
-        self.moving(lfs).args(["--detach", commit.as_str()]).run().await.map(drop)
+        self.run_switch(lfs, &["--detach", commit.as_str()]).await
     }
 
     /// The same, and onto a branch that is made there; no upstream is set. Needs no lock either: git makes the branch
@@ -37,7 +36,7 @@ impl Worktree {
             let (name, reason) = (branch.local_ref(), format!("checkout: moving from {from} to {branch}"));
             return self.command().args(["symbolic-ref", "-m", &reason, "HEAD", &name]).run().await.map(drop);
         }
-        self.moving(lfs).args(["--no-guess", branch.as_str()]).run().await.map(drop)
+        self.run_switch(lfs, &["--no-guess", branch.as_str()]).await
     }
 
     async fn make_branch(&self, branch: &BranchName, commit: &CommitId) -> Result<()> {
@@ -47,13 +46,11 @@ impl Worktree {
         command.run().await.map(drop)
     }
 
-    fn moving(&self, lfs: bool) -> Command {
-        writing_few(with_lfs(self.command(), lfs)).args([
-            "switch",
-            "--quiet",
-            "--no-recurse-submodules",
-            "--no-overwrite-ignore",
-        ])
+    async fn run_switch(&self, lfs: bool, arguments: &[&str]) -> Result<()> {
+        let secrets = self.checkout_secrets(lfs).await?;
+        let command = secrets.go_with(writing_few(with_lfs(self.command(), lfs)));
+        let command = command.args(["switch", "--quiet", "--no-recurse-submodules", "--no-overwrite-ignore"]);
+        command.args(arguments).run().await.map(drop).map_err(|error| secrets.explain(error))
     }
 
     /// Makes a branch at HEAD's commit and puts HEAD on it; no file is touched, and no upstream is set.

@@ -150,6 +150,25 @@ async fn a_remote_that_is_out_of_reach_may_come_back() {
 }
 
 #[tokio::test]
+async fn a_remote_that_says_nothing_of_the_branch_may_have_taken_it() {
+    let sandbox = Sandbox::new().await;
+    let (repository, tree) = cloned(&sandbox).await;
+    let commit = sandbox.commit(&tree, "a", "1");
+    let refs = format!("{} refs/heads/main", sandbox.head(&sandbox.path("app")));
+    // `\0` and what it can do are behind the first ref; four digits say how long the line is.
+    let listed = format!("{:04x}{refs}\\000report-status", refs.len() + "\0report-status".len() + 4);
+    let script = sandbox.script(
+        "receive-pack",
+        &format!("printf '{listed}0000000eunpack ok\\n0000'\ncat > '{}'\n", sandbox.path("sent").display()),
+    );
+    sandbox.run(&tree, &["config", "remote.origin.receivepack", &format!("'{}'", script.display())]);
+    let error = push(&repository, &commit, Lease::Absent).await.unwrap_err();
+    assert!(matches!(&error, Error::Network { .. }) && error.is_temporary(), "{error:?}");
+    sandbox.run(&tree, &["config", "--unset", "remote.origin.receivepack"]);
+    assert_eq!(push(&repository, &commit, Lease::Absent).await.unwrap(), Pushed::New);
+}
+
+#[tokio::test]
 async fn it_is_known_here_although_only_some_branches_are_fetched() {
     let sandbox = Sandbox::new().await;
     let (repository, tree) = cloned(&sandbox).await;
@@ -179,6 +198,7 @@ async fn a_token_opens_the_remote_and_is_told_nobody() {
     let options = GitOptions { program: common::program(), ..GitOptions::new(environment(&kit.home())) };
     let repository = Repository::discover(&Git::open(options).await.unwrap(), app.path()).await.unwrap();
     let commit: CommitId = app.git(&["commit-tree", "-p", "HEAD", "-m", "x", "HEAD^{tree}"]).parse().unwrap();
+    let repository = repository.with_known_url(Some(&server.url(&name)));
     let push = |credential: Option<Credential>| {
         let (repository, commit) = (repository.clone(), commit.clone());
         async move { repository.push("origin", &commit, &branch("x"), &Lease::Absent, credential.as_ref()).await }
