@@ -75,12 +75,12 @@ impl Scene {
                 }
                 write(root, "tracked.log", "tracked.log\n");
             },
-            |_, root| {
+            |sandbox, root| {
                 for file in ["edited.txt", "added.txt", "added.log", "deep/er/new.txt", "dir/a", "tracked.log"] {
                     write(root, file, "new\n");
                 }
                 fs::remove_file(root.join("removed.txt")).unwrap();
-                fs::remove_dir_all(root.join("gone")).unwrap();
+                sandbox.run(root, &["rm", "-rq", "gone"]);
                 set_executable(&root.join("mode.sh"));
                 fs::remove_file(root.join("kind.txt")).unwrap();
                 symlink("other.txt", root.join("kind.txt")).unwrap();
@@ -373,8 +373,8 @@ async fn a_directory_may_become_a_file_and_a_file_a_directory() {
             write(root, "file", "file");
             symlink("directory", root.join("link")).unwrap();
         },
-        |_, root| {
-            fs::remove_dir_all(root.join("directory")).unwrap();
+        |sandbox, root| {
+            sandbox.run(root, &["rm", "-rq", "directory"]);
             fs::remove_file(root.join("file")).unwrap();
             fs::remove_file(root.join("link")).unwrap();
             for file in ["directory", "file/a", "link/a"] {
