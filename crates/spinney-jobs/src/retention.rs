@@ -13,15 +13,15 @@ pub struct Forgotten {
 }
 
 impl Jobs<'_> {
-    /// Forgets the jobs of this node that ended longer ago than `cleanup.job_retention`, and conversations that ended
-    /// longer ago than `cleanup.session_retention`; with zero, none. What a runtime keeps of them itself stays.
+    /// Forgets this node's jobs that ended longer ago than `cleanup.job_retention`, and its conversations that ended longer
+    /// ago than `cleanup.session_retention`; with zero, none. What a runtime keeps of them itself stays.
     pub async fn forget_old(&self) -> Result<Forgotten> {
         let settings = &self.engine.config().cleanup;
         let mut forgotten = Forgotten::default();
         if !settings.session_retention.0.is_zero() {
             let before = Timestamp::now().minus(settings.session_retention.0);
             let mut db = self.engine.store().read().await?;
-            forgotten.conversations = db.forget_conversations_before(before).await?;
+            forgotten.conversations = db.forget_conversations_before(self.engine.home().node(), before).await?;
         }
         if !settings.job_retention.0.is_zero() {
             let before = Timestamp::now().minus(settings.job_retention.0);

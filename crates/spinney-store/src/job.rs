@@ -219,11 +219,14 @@ impl Connection {
     /// Forgets a node's jobs that ended before a time, with their sessions, and tells which they were.
     pub async fn delete_jobs_before(&mut self, node: &NodeId, before: Timestamp) -> Result<Vec<JobId>, Error> {
         self.require_transaction()?;
-        let query = sqlx::query(jobs_sql!(
-            "WHERE j.node = $1 AND j.status NOT IN ('pending', 'running') AND COALESCE(j.ended_at, j.created_at) < $2"
-        ));
+        // Written, not only read: who reopens one of them meanwhile waits, and then finds none.
+        let query = sqlx::query(
+            "UPDATE jobs SET status = status
+             WHERE node = $1 AND status NOT IN ('pending', 'running') AND COALESCE(ended_at, created_at) < $2
+             RETURNING id",
+        );
         let old = self.fetch_all(query.bind(node.as_str()).bind(before.as_millisecond())).await?;
-        let old = old.iter().map(|row| job(row).map(|job| job.id)).collect::<Result<Vec<_>, Error>>()?;
+        let old = old.iter().map(|row| Reader::new("jobs", row).parsed()).collect::<Result<Vec<JobId>, Error>>()?;
         for id in &old {
             self.execute(sqlx::query("DELETE FROM sessions WHERE job_id = $1").bind(id.as_str())).await?;
             self.execute(sqlx::query("DELETE FROM jobs WHERE id = $1").bind(id.as_str())).await?;

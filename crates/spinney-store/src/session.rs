@@ -1,6 +1,6 @@
 //! The sessions of jobs.
 
-use spinney_core::{JobId, Session, Timestamp, Usage, Work, WorkspaceId};
+use spinney_core::{JobId, NodeId, Session, Timestamp, Usage, Work, WorkspaceId};
 use sqlx::any::AnyRow;
 
 use crate::row::Reader;
@@ -100,11 +100,13 @@ impl Connection {
         rows.iter().try_fold(Usage::default(), |sum, row| Ok(sum.plus(session(row)?.usage)))
     }
 
-    /// Forgets the conversations of sessions that ended before a time, so that none of them is gone on with; tells how
-    /// many there were.
-    pub async fn forget_conversations_before(&mut self, before: Timestamp) -> Result<u64, Error> {
-        let query =
-            sqlx::query("UPDATE sessions SET conversation = NULL WHERE conversation IS NOT NULL AND ended_at < $1");
-        self.execute(query.bind(before.as_millisecond())).await
+    /// Forgets the conversations of a node's sessions that ended before a time, so that none of them is gone on with;
+    /// tells how many there were.
+    pub async fn forget_conversations_before(&mut self, node: &NodeId, before: Timestamp) -> Result<u64, Error> {
+        let query = sqlx::query(
+            "UPDATE sessions SET conversation = NULL
+             WHERE conversation IS NOT NULL AND ended_at < $2 AND job_id IN (SELECT id FROM jobs WHERE node = $1)",
+        );
+        self.execute(query.bind(node.as_str()).bind(before.as_millisecond())).await
     }
 }

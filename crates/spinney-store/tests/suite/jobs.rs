@@ -1,5 +1,7 @@
 //! What jobs and their sessions can do.
 
+use std::time::Duration;
+
 use spinney_core::{
     Cancel, Job, JobId, JobRequest, JobStatus, NodeId, Outcome, Platform, Push, Repository, Session, SessionId,
     SessionStatus, Timestamp, Usage, Work, WorkspaceId,
@@ -174,8 +176,37 @@ on_both! {
         connection.end_sessions(&row.id, SessionStatus::Ended).await.unwrap();
         let ended = connection.sessions_of(&row.id).await.unwrap();
         assert!(ended.iter().all(|session| session.status == SessionStatus::Ended && session.ended_at.is_some()));
-        let later = Timestamp::now().plus(std::time::Duration::from_secs(60));
-        assert_eq!(connection.forget_conversations_before(later).await.unwrap(), 3);
+        let later = Timestamp::now().plus(Duration::from_secs(60));
+        let other_node = NodeId::generate();
+        assert_eq!(connection.forget_conversations_before(&other_node, later).await.unwrap(), 0, "they are not its own");
+        assert_eq!(connection.latest_session(&here, "coder", &row.work).await.unwrap().map(|found| found.id), Some(new.id));
+        assert_eq!(connection.forget_conversations_before(&repository.node, later).await.unwrap(), 3);
         assert_eq!(connection.latest_session(&here, "coder", &row.work).await.unwrap(), None);
+    }
+    async fn a_job_that_is_reopened_while_old_ones_are_forgotten_stays(backend: &Backend) {
+        let store = backend.store().await;
+        let repository = one_repository(&store).await;
+        let row = Job { status: JobStatus::Failed, ended_at: Some(Timestamp::from_millisecond(2)), ..job(&repository, Work::issue(1), 1) };
+        let mut connection = store.read().await.unwrap();
+        connection.insert_job(&row).await.unwrap();
+        connection.put_session(&session(&row, 1)).await.unwrap();
+        drop(connection);
+
+        let mut reopening = store.write().await.unwrap();
+        assert!(reopening.reopen_job(&row.id).await.unwrap());
+        let (other, node) = (store.clone(), repository.node.clone());
+        let mut forgetting = tokio::spawn(async move {
+            let mut connection = other.write().await.unwrap();
+            let forgotten = connection.delete_jobs_before(&node, Timestamp::from_millisecond(3)).await.unwrap();
+            connection.commit().await.unwrap();
+            forgotten
+        });
+        let early = tokio::time::timeout(Duration::from_millis(300), &mut forgetting).await;
+        assert!(early.is_err(), "it did not wait: {early:?}");
+        reopening.commit().await.unwrap();
+        assert_eq!(forgetting.await.unwrap(), []);
+        let mut connection = store.read().await.unwrap();
+        assert_eq!(connection.job(&row.id).await.unwrap().map(|job| job.status), Some(JobStatus::Pending));
+        assert_eq!(connection.sessions_of(&row.id).await.unwrap().len(), 1);
     }
 }
