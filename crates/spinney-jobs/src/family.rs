@@ -2,15 +2,23 @@
 //!
 //! A job's process adopts the orphans among its descendants (it is their subreaper), and each process of a job carries
 //! the job's id in its environment. What cleared its environment is still a descendant; what outlived the job's process
-//! still has the environment. What this process itself started to go on beside the job is spared.
+//! still has the environment.
+//!
+//! Two are spared, with all that descends from them: what this process itself started to go on beside the job, and the
+//! process of a job that the agent started in its turn, which is recorded, seen and cancelled like any other.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::process::Child;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use spinney_core::JobId;
+
+use crate::{launch, lock};
 
 /// In the environment of everything that runs for a job.
 pub(crate) const JOB_VARIABLE: &str = "SPINNEY_JOB_ID";
@@ -49,10 +57,9 @@ pub(crate) enum Family {
 
 /// Ends all processes of a job, and waits until they are gone.
 pub(crate) fn end_all(job: &JobId, family: Family) {
-    let wanted = format!("{JOB_VARIABLE}={job}");
     let deadline = Instant::now() + LAST_BREATH;
     loop {
-        let found = members(&wanted, family);
+        let found = members(job, family);
         if found.is_empty() || Instant::now() > deadline {
             return;
         }
@@ -72,40 +79,54 @@ struct Process {
 }
 
 /// The living processes of a family.
-fn members(wanted: &str, family: Family) -> Vec<Pid> {
+fn members(job: &JobId, family: Family) -> Vec<Pid> {
+    let wanted = format!("{JOB_VARIABLE}={job}");
     let own = rustix::process::getpid().as_raw_nonzero().get();
     let own_group = rustix::process::getpgrp().as_raw_nonzero().get();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let processes: Vec<Process> = pids.filter_map(look).filter(|process| !process.is_zombie).collect();
     let mut found: Vec<i32> = match family {
-        Family::Own => descendants(&processes, own, &spared()),
+        Family::Own => descendants(&processes, vec![own]),
         Family::Left => Vec::new(),
     };
-    let carriers: Vec<&Process> = processes.iter().filter(|process| carries(process.pid, wanted)).collect();
+    let carriers: Vec<&Process> = processes.iter().filter(|process| carries(process.pid, &wanted)).collect();
     let is_beside = |process: &&Process| {
         process.group != own_group && carriers.iter().any(|carrier| carrier.group == process.group)
     };
-    found.extend(carriers.iter().map(|process| process.pid));
     found.extend(processes.iter().filter(is_beside).map(|process| process.pid));
+    let heads = beside().into_iter().chain(found.iter().copied().filter(|pid| runs_another_job(*pid, job)));
+    let spared = descendants(&processes, heads.collect());
+    found.retain(|pid| !spared.contains(pid));
+    found.extend(carriers.iter().map(|process| process.pid));
     found.into_iter().filter(|pid| *pid != own).filter_map(Pid::from_raw).collect()
 }
 
-/// A process and all that descend from it, but for those that are spared and what descends from them.
-fn descendants(processes: &[Process], of: i32, spared: &[i32]) -> Vec<i32> {
-    let mut found = vec![of];
+/// Processes and all that descend from them.
+fn descendants(processes: &[Process], of: Vec<i32>) -> Vec<i32> {
+    let mut found = of;
     let mut looked = 0;
     while let Some(parent) = found.get(looked).copied() {
-        let children = processes.iter().filter(|process| process.parent == parent).map(|process| process.pid);
-        found.extend(children.filter(|pid| !spared.contains(pid)));
+        found.extend(processes.iter().filter(|process| process.parent == parent).map(|process| process.pid));
         looked += 1;
     }
     found
 }
 
-fn spared() -> Vec<i32> {
+fn beside() -> Vec<i32> {
     let beside = BESIDE.lock().unwrap_or_else(PoisonError::into_inner);
     beside.iter().map(|child| child.id().cast_signed()).collect()
+}
+
+/// Whether a process runs another job: it was started as such a one is, and that job's lock is held.
+fn runs_another_job(pid: i32, job: &JobId) -> bool {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words: Vec<&[u8]> = line.strip_suffix(b"\0").unwrap_or(&line).split(|byte| *byte == 0).collect();
+    let [.., command, id] = words.as_slice() else { return false };
+    let id = std::str::from_utf8(id).ok().and_then(|id| id.parse::<JobId>().ok());
+    let Some(id) = id.filter(|id| *command == launch::COMMAND.as_bytes() && id != job) else { return false };
+    let home = words.windows(2).find(|pair| pair[0] == b"--home").map(|pair| Path::new(OsStr::from_bytes(pair[1])));
+    home.is_some_and(|home| !lock::is_free(&lock::place(home, &id)))
 }
 
 fn look(pid: i32) -> Option<Process> {

@@ -1,7 +1,7 @@
 //! Starts this very program again: as a job's process, in a session of its own, with the job's lock as its standard
 //! input; or beside a job, for what is to go on when the job is over.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
@@ -18,6 +18,17 @@ use crate::{Error, Result, family};
 /// The hidden command that a job's process runs.
 pub const COMMAND: &str = "job-run";
 
+/// What a job tells its agent: how the variables begin. A job that an agent starts has its own.
+const OF_A_JOB: [&str; 7] = [
+    "SPINNEY_JOB_",
+    "SPINNEY_WORKTREE_",
+    "SPINNEY_WORK_ITEM_",
+    "SPINNEY_PORT_",
+    "SPINNEY_REPO_ROOT",
+    "SPINNEY_WORKSPACE_STRATEGY",
+    "SPINNEY_PROMPT_FILE",
+];
+
 /// How this program is started again.
 #[derive(Debug, Clone)]
 pub struct Launcher {
@@ -28,7 +39,8 @@ pub struct Launcher {
 
 impl Launcher {
     /// Starts the process of a job, which keeps the lock from here on. What it says before it can write its log, or when
-    /// it breaks, goes to the file of its last words. It has the environment that the engine has.
+    /// it breaks, goes to the file of its last words. It has the environment that the engine has,
+    /// but for what another job may have told there.
     pub(crate) fn start(&self, engine: &Engine, last_words: &Path, job: &JobId, lock: &JobLock) -> Result<()> {
         let mut options = File::options();
         let opened = options.create(true).write(true).truncate(true).mode(0o600).open(last_words);
@@ -36,8 +48,10 @@ impl Launcher {
         #[expect(clippy::disallowed_methods, reason = "this very program, as the process of one job")]
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).arg(COMMAND).arg(job.as_str()).current_dir(engine.home().root());
-        command.env_clear().envs(engine.environment().iter().cloned());
+        command.env_clear().envs(environment(engine));
         command.stdin(lock.carrier()?).stdout(Stdio::null()).stderr(last_words);
+        // Not for a moment in the group of an agent, which is ended as a whole.
+        command.process_group(0);
         // It outlives whoever started it; while that one lives, it is waited for in the background.
         command.spawn().map(drop).map_err(|source| Error::Start { source })
     }
@@ -46,9 +60,32 @@ impl Launcher {
         #[expect(clippy::disallowed_methods, reason = "this very program, which does its work and leaves")]
         let mut command = std::process::Command::new(&self.program);
         command.args(&self.arguments).args(arguments).current_dir(engine.home().root());
-        command.env_clear().envs(engine.environment().iter().cloned());
+        command.env_clear().envs(environment(engine));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
         family::spare(command.spawn().map_err(|source| Error::Start { source })?);
         Ok(())
+    }
+}
+
+fn environment(engine: &Engine) -> impl Iterator<Item = (OsString, OsString)> {
+    engine.environment().iter().filter(|(name, _)| !is_of_a_job(name)).cloned()
+}
+
+fn is_of_a_job(name: &OsStr) -> bool {
+    name.to_str().is_some_and(|name| OF_A_JOB.iter().any(|beginning| name.starts_with(beginning)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_job_tells_is_known_from_what_configures() {
+        for name in ["SPINNEY_JOB_ID", "SPINNEY_WORKTREE_PATH", "SPINNEY_WORK_ITEM_TITLE", "SPINNEY_PORT_WEB"] {
+            assert!(is_of_a_job(name.as_ref()), "{name}");
+        }
+        for name in ["SPINNEY_HOME", "SPINNEY_WORKSPACE__STRATEGY", "SPINNEY_DATABASE_URL", "PATH"] {
+            assert!(!is_of_a_job(name.as_ref()), "{name}");
+        }
     }
 }

@@ -94,6 +94,11 @@ fn is_same(file: &File, path: &Path) -> bool {
     }
 }
 
+/// Where a job's lock is in a home.
+pub(crate) fn place(home: &Path, id: &JobId) -> PathBuf {
+    home.join("jobs").join(id.as_str())
+}
+
 /// Where the files of jobs lie in a home.
 #[derive(Debug, Clone)]
 pub(crate) struct Places {
@@ -113,7 +118,7 @@ impl Places {
     }
 
     pub(crate) fn lock(&self, id: &JobId) -> PathBuf {
-        self.root.join("jobs").join(id.as_str())
+        place(&self.root, id)
     }
 
     /// The job's prompt, for programs that want it in a file.

@@ -5,7 +5,8 @@ mod job_support;
 
 use std::path::PathBuf;
 
-use job_support::{LONG, Workshop, processes, read_pid};
+use job_support::{Job, LONG, Workshop, is_alive, processes, read_pid, runner_of, signal};
+use rustix::process::Signal;
 use serde_json::Value;
 use spinney_testkit::wait_until;
 
@@ -63,4 +64,56 @@ fn a_teardown_looks_after_the_trash() {
     };
     wait_until(|| status(first.text("workspace")).as_deref() == Some("purged"), LONG);
     wait_for_background(&workshop);
+}
+
+/// A workshop with an agent whose prompt is a shell script, beside `coder`.
+fn with_shell() -> Workshop {
+    Workshop::new("[agents.shell]\nruntime = \"command\"\ncommand = [\"sh\"]\n")
+}
+
+/// The line of a script that starts a job, which tells its process id and waits for `go`; its own id goes to a file.
+fn start_another(workshop: &Workshop) -> String {
+    let home = workshop.story.sandbox().spinney_home();
+    let prompt = format!("pid {}\nwait-for {}\nwrite b.txt b", workshop.beside_text("pid"), workshop.beside_text("go"));
+    format!(
+        "{} --home {} run --detach --agent coder --issue 2 -- '{prompt}' > {}",
+        common::BINARY,
+        home.display(),
+        workshop.beside_text("other")
+    )
+}
+
+fn other(workshop: &Workshop) -> String {
+    std::fs::read_to_string(workshop.beside("other")).unwrap().trim().to_owned()
+}
+
+#[test]
+fn a_job_that_an_agent_started_outlives_it() {
+    let workshop = with_shell();
+    let script = format!("{}\ntouch a.txt", start_another(&workshop));
+    let first = workshop.cli.run(&["run", "--json", "--agent", "shell", "--issue", "1", "--", &script]).ok().json();
+    assert_eq!(first["status"], "completed", "{first:#}");
+    let other = other(&workshop);
+    let agent = read_pid(&workshop.beside("pid"));
+    assert!(is_alive(agent) && runner_of(&other).is_some());
+    std::fs::write(workshop.beside("go"), "").unwrap();
+    let job = workshop.wait_for_end(&other);
+    assert_eq!((job.text("status"), &job.0["attempt"], &job.0["pushed"]), ("completed", &1.into(), &true.into()));
+}
+
+#[test]
+fn a_job_that_an_agent_started_outlives_the_death_of_its_process() {
+    let workshop = with_shell();
+    let ended = workshop.beside_text("ended");
+    let script = format!("sleep 100 &\necho $! > {ended}.pid\n{}\nwait", start_another(&workshop));
+    let first = Job::of(&workshop.cli.run(&["run", "--json", "--detach", "--agent", "shell", "--", &script]).ok());
+    let agent = read_pid(&workshop.beside("pid"));
+    let child = read_pid(&workshop.beside("ended.pid"));
+    signal(runner_of(first.id()).unwrap(), Signal::KILL);
+    wait_until(|| workshop.job(first.id()).text("status") == "interrupted", LONG);
+    assert!(!is_alive(child), "what the agent started itself has ended");
+    let other = other(&workshop);
+    assert!(is_alive(agent) && runner_of(&other).is_some());
+    std::fs::write(workshop.beside("go"), "").unwrap();
+    assert_eq!(workshop.wait_for_end(&other).text("status"), "completed");
 }
