@@ -1,7 +1,5 @@
 //! A tree is moved to another commit exactly as `git switch` moves it, or refuses to, only sooner.
 
-#![expect(clippy::disallowed_methods, reason = "directories that the tests made themselves")]
-
 mod common;
 
 use std::collections::BTreeMap;

@@ -45,9 +45,7 @@ impl Engine {
         if settings.submodules && worktree.has_submodules() {
             observer(Notice::Phase(Phase::UpdatingSubmodules));
             let credential = self.credential(&context.repository)?;
-            let url = context.repository.url.as_deref();
-            let credential = url.zip(credential.as_ref());
-            worktree.update_submodules(settings.lfs == Lfs::Pull, credential).await?;
+            worktree.update_submodules(settings.lfs == Lfs::Pull, credential.as_ref()).await?;
         }
         if settings.lfs == Lfs::Pull {
             observer(Notice::Phase(Phase::PullingLfs));
