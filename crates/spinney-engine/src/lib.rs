@@ -64,6 +64,7 @@ pub use reconcile::Finding;
 pub use remove::Removed;
 pub use repositories::AddRepository;
 pub use request::{Continued, Request, Resolution};
+pub use shared::Reading;
 pub use sizes::{Measurer, Sizes, has_tree};
 pub use trash::{Purged, Trashed};
 pub use verdict::{ForgeWord, plural};

@@ -202,7 +202,7 @@ async fn a_token_goes_to_the_known_origin_wherever_the_remote_leads() {
     assert_withheld(place.push(Some(&credential)).await, "the remote leads to");
     heard_nothing("insteadOf");
     place.app.git(&["config", "--unset", &rewrite]);
-    place.app.git(&["config", "http.proxy", &evil.url("").trim_end_matches('/').to_owned()]);
+    place.app.git(&["config", "http.proxy", evil.url("").trim_end_matches('/')]);
     assert_withheld(place.fetch(Some(&credential)).await, "own configuration sets `http.proxy`");
     heard_nothing("a proxy");
     place.app.git(&["config", "--unset", "http.proxy"]);

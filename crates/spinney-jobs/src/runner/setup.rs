@@ -2,11 +2,12 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use spinney_core::config::{BranchValues, Fetch};
 use spinney_core::{BranchName, JobEvent, JobPhase, Method, Stream, WorkKind, Workspace};
 use spinney_engine::notice::Notice;
-use spinney_engine::{Engine, Request, Resolution};
+use spinney_engine::{Engine, Reading, Request, Resolution};
 
 use super::{End, Run, Step};
 use crate::Sink;
@@ -17,8 +18,8 @@ use crate::control::Stop;
 pub(crate) struct Place {
     directory: PathBuf,
     workspace: Option<Workspace>,
-    /// Whether others may be in it at the same time: nothing is delivered from it.
-    is_shared: bool,
+    /// Where others may be in it at the same time, and nothing is delivered from it.
+    reading: Option<Reading>,
     variables: Vec<(OsString, OsString)>,
 }
 
@@ -34,13 +35,13 @@ impl Place {
 
     /// The workspace, where it is this job's alone.
     pub(super) fn own_workspace(&self) -> Option<&Workspace> {
-        self.workspace.as_ref().filter(|_| !self.is_shared)
+        self.workspace.as_ref().filter(|_| self.reading.is_none())
     }
 
     /// What names the place among those that jobs have to themselves; none for a shared one.
     pub(super) fn name(&self) -> Option<String> {
         match &self.workspace {
-            Some(_) if self.is_shared => None,
+            Some(_) if self.reading.is_some() => None,
             Some(workspace) => Some(workspace.id.to_string()),
             None => Some(format!("directory {}", self.directory.display())),
         }
@@ -48,6 +49,16 @@ impl Place {
 
     pub(super) fn variables(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         self.variables.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
+}
+
+/// What the engine told, until it can be written.
+#[derive(Debug, Default)]
+struct Notes(Mutex<Vec<Notice>>);
+
+impl Notes {
+    fn observer(&self) -> impl Fn(Notice) + Send + Sync {
+        |notice| self.0.lock().unwrap_or_else(PoisonError::into_inner).push(notice)
     }
 }
 
@@ -63,15 +74,14 @@ impl Run<'_> {
         let context = context.with_workspace(self.workspace_settings());
         let request = if is_shared { Request::new(Engine::shared_work(&context)) } else { self.request()? };
         let control = self.control.clone();
-        let notes = std::sync::Mutex::new(Vec::new());
-        let observer = |notice: Notice| notes.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(notice);
+        let notes = Notes::default();
+        let observer = notes.observer();
         let resolved = tokio::select! {
             resolved = engine.resolve(context, &request, &observer) => Ok(resolved?),
             stop = control.more_than(Stop::No) => Err(stop),
         };
-        for notice in notes.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
-            self.tell(notice);
-        }
+        drop(observer);
+        self.tell_all(notes);
         let (mut context, mut resolution) = match resolved {
             Ok(resolved) => resolved,
             Err(stop) => {
@@ -86,8 +96,12 @@ impl Run<'_> {
         {
             self.warn(format!("the pool is not filled up again: {}", spinney_core::in_full(&error)));
         }
+        let mut reading = None;
         if is_shared {
-            context = engine.freshen(context, &resolution.workspace, &self.job.id, &|_| {}).await?;
+            let notes = Notes::default();
+            let (fresh, right) = engine.freshen(context, &resolution.workspace, &notes.observer()).await?;
+            (context, reading) = (fresh, Some(right));
+            self.tell_all(notes);
         }
         self.context = context;
         if !is_shared && resolution.method != Method::Created {
@@ -101,7 +115,7 @@ impl Run<'_> {
         // A part of the repository that this branch does not have is no place to start in.
         let part = self.agent.subdirectory(&self.context).map(|part| workspace.path.join(part));
         let directory = part.filter(|part| part.is_dir()).unwrap_or_else(|| workspace.path.clone());
-        Ok(Place { directory, workspace: Some(workspace), is_shared, variables })
+        Ok(Place { directory, workspace: Some(workspace), reading, variables })
     }
 
     /// A directory as it is: no branch, no push, no teardown.
@@ -124,7 +138,7 @@ impl Run<'_> {
             variable("SPINNEY_REPO_ROOT", root.as_os_str()),
             variable("SPINNEY_WORKSPACE_STRATEGY", "static".as_ref()),
         ];
-        Ok(Place { directory, workspace: None, is_shared: false, variables })
+        Ok(Place { directory, workspace: None, reading: None, variables })
     }
 
     fn workspace_settings(&self) -> spinney_core::config::WorkspaceConfig {
@@ -172,6 +186,10 @@ impl Run<'_> {
         let pattern = &self.agent.config.workspace.branch_pattern;
         let failed = |error| End::Failed(format!("`branch_pattern` gives no branch: {error}"));
         pattern.render(&values).map(Some).map_err(failed)
+    }
+
+    fn tell_all(&mut self, notes: Notes) {
+        notes.0.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().for_each(|notice| self.tell(notice));
     }
 
     /// Writes what the engine told into the log.
