@@ -198,7 +198,8 @@ impl Engine {
     }
 
     /// Removes one workspace for what ended its use, not for a person: what the verdict holds back stays, but for what was
-    /// agreed to beforehand. For a job that removes its own workspace, that it runs itself is no reason.
+    /// agreed to beforehand. For a job that removes its own workspace, neither that it runs itself nor the pull request
+    /// that it delivered is a reason.
     pub async fn let_go(
         &self,
         context: &Context,
@@ -208,17 +209,33 @@ impl Engine {
         own: Option<&JobId>,
         observer: Observer<'_>,
     ) -> Result<Removed> {
+        let verdict = self.judge_letting_go(context, workspace, sweep, consent, own).await?;
+        self.remove_judged(context, workspace, &verdict, Remover::Sweep(sweep), own, observer).await
+    }
+
+    /// The verdict by which [`Engine::let_go`] would remove a workspace; [`Error::Refused`] where it would not.
+    pub async fn judge_letting_go(
+        &self,
+        context: &Context,
+        workspace: &Workspace,
+        sweep: Sweep,
+        consent: &Consent,
+        own: Option<&JobId>,
+    ) -> Result<Verdict> {
         if !is_sweepable(workspace.status) {
             return Err(Error::Busy { name: workspace.name.clone() });
         }
-        let remover = Remover::Sweep(sweep);
-        let verdict = self.judge_beside(context, workspace, remover, Beside { own, forge: None }).await?;
+        // Nobody asks the forge here: a pull request that is known is taken for open.
+        let open = workspace.pull_request.clone().filter(|_| own.is_none());
+        let word = open.map(|open| ForgeWord { open: Some(open), ..ForgeWord::default() });
+        let beside = Beside { own, forge: word.as_ref() };
+        let verdict = self.judge_beside(context, workspace, Remover::Sweep(sweep), beside).await?;
         let mut reasons = self.blockers(&verdict);
         reasons.retain(|reason| !consent.covers(reason));
         if !reasons.is_empty() {
             return Err(Error::Refused { name: workspace.name.clone(), reasons });
         }
-        self.remove_judged(context, workspace, &verdict, remover, own, observer).await
+        Ok(verdict)
     }
 
     /// Why a workspace would go, if it would.

@@ -40,7 +40,7 @@ enum Kind {
     Merged,
     /// Workspaces in which nothing happened for `cleanup.stale_after`
     Stale,
-    /// What store, git and disk disagree about
+    /// What store, git and disk disagree about, and workspaces that a job should have let go
     Orphans,
     /// Regenerable ignored directories (`cleanup.caches`) of idle workspaces
     Caches,
@@ -73,10 +73,14 @@ pub async fn run(app: &App, args: CleanupArgs) -> Result<u8> {
         Some(context) => vec![context.repository],
         None => engine.repositories().await?,
     };
-    let report = engine.sweep(repositories, what, args.dry_run, &app.observer()).await?;
+    let jobs = jobs::open(app, &engine)?;
+    let mut report = engine.sweep(repositories.clone(), what, args.dry_run, &app.observer()).await?;
+    if what.orphans {
+        jobs.sweep_orphans(&repositories, args.dry_run, &mut report, &app.observer()).await?;
+    }
     app.ui.progress.clear();
     let forgotten = match args.what {
-        Kind::All if !args.dry_run => jobs::open(app, &engine)?.forget_old().await?,
+        Kind::All if !args.dry_run => jobs.forget_old().await?,
         _ => Forgotten::default(),
     };
     if !args.dry_run {
