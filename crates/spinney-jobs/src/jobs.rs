@@ -72,6 +72,7 @@ impl<'e> Jobs<'e> {
         let context = self.repository_of(context, &agent).await?;
         let mut request = new.request;
         request.configured_in = (configured_in != context.repository.name).then_some(configured_in);
+        request.max_concurrent = agent.config.max_concurrent;
         let id = JobId::generate();
         let work = new.work.unwrap_or_else(|| Work { kind: WorkKind::Job, key: id.to_string() });
         let mut job = Job {
@@ -271,10 +272,13 @@ impl<'e> Jobs<'e> {
         self.places.log(id)
     }
 
-    /// Whether the job's process has ended: nothing more happens to the job, its workspace included.
-    #[must_use]
-    pub fn is_over(&self, id: &JobId) -> bool {
-        lock::is_free(&self.places.lock(id))
+    /// Whether the job's process has ended: nothing more happens to the job, its workspace included. The lock of another
+    /// machine's job is out of sight; its row tells.
+    pub async fn is_over(&self, job: &Job) -> Result<bool> {
+        if job.node != *self.engine.home().node() {
+            return Ok(self.load(&job.id).await?.status.is_final());
+        }
+        Ok(lock::is_free(&self.places.lock(&job.id)))
     }
 
     /// Settles the jobs of this node whose processes died: ends what is left of their agents, keeps their work, and calls

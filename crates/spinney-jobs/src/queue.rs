@@ -11,9 +11,6 @@ pub(crate) struct Limits {
     pub max_concurrent: u32,
 }
 
-/// How the words begin that tell that an agent has enough to do: who comes later must not wait behind such a job.
-const AGENT_BUSY: &str = "agent ";
-
 /// Says what a job has to wait for; none when it may start. `jobs` are the node's jobs that are not over, in order.
 pub(crate) fn waits_for(jobs: &[Job], id: &JobId, limits: Limits) -> Option<String> {
     let Some(position) = jobs.iter().position(|job| job.id == *id) else { return Some("its own record".to_owned()) };
@@ -27,22 +24,29 @@ pub(crate) fn waits_for(jobs: &[Job], id: &JobId, limits: Limits) -> Option<Stri
     {
         return Some(format!("job {} of `{}`, which asked first", older.id, older.agent));
     }
-    let of_agent = running().filter(|other| is_same_agent(other, job)).count();
-    let older_of_agent = jobs[..position].iter().filter(|older| {
-        older.status == JobStatus::Pending && is_same_agent(older, job) && holder(jobs, older).is_none()
-    });
-    let limit = limits.max_concurrent as usize;
-    if limit > 0 && of_agent + older_of_agent.count() >= limit {
-        return Some(format!("{AGENT_BUSY}`{}` ({of_agent} of {limit} busy)", job.agent));
+    if let Some(of_agent) = busy_agent(jobs, position, limits.max_concurrent) {
+        return Some(format!("agent `{}` ({of_agent} of {} busy)", job.agent, limits.max_concurrent));
     }
-    let is_ahead = |older: &&Job| {
+    // Who comes later does not wait behind a job that waits for its place or its agent.
+    let is_ahead = |(index, older): &(usize, &Job)| {
         older.status == JobStatus::Pending
             && holder(jobs, older).is_none()
-            && !older.waits_for.as_deref().is_some_and(|text| text.starts_with(AGENT_BUSY))
+            && busy_agent(jobs, *index, older.request.max_concurrent).is_none()
     };
-    let (busy, ahead) = (running().count(), jobs[..position].iter().filter(is_ahead).count());
+    let (busy, ahead) = (running().count(), jobs.iter().enumerate().take(position).filter(is_ahead).count());
     let max = limits.max_workers as usize;
     (busy + ahead >= max).then(|| format!("a worker ({busy} of {max} busy)"))
+}
+
+/// How many jobs of a job's agent run, where those and the ones that come before it are as many as may.
+fn busy_agent(jobs: &[Job], position: usize, max_concurrent: u32) -> Option<usize> {
+    let job = &jobs[position];
+    let of_agent = || jobs.iter().filter(|other| is_same_agent(other, job));
+    let running = of_agent().filter(|other| other.status == JobStatus::Running).count();
+    let is_older = |older: &&Job| older.status == JobStatus::Pending && holder(jobs, older).is_none();
+    let older = jobs[..position].iter().filter(|older| is_same_agent(older, job)).filter(is_older).count();
+    let limit = max_concurrent as usize;
+    (limit > 0 && running + older >= limit).then_some(running)
 }
 
 /// The running job that stands in a job's way.
@@ -121,7 +125,7 @@ mod tests {
         assert_eq!(waits(&jobs, 2, NO_LIMIT), None, "the one before it waits for issue-1");
         let one = Limits { max_concurrent: 1, ..NO_LIMIT };
         assert_eq!(waits(&jobs, 2, one).unwrap(), "agent `a` (1 of 1 busy)");
-        jobs[2].waits_for = waits(&jobs, 2, one);
+        jobs[2].request.max_concurrent = 1;
         assert_eq!(waits(&jobs, 3, NO_LIMIT), None, "the one before it waits for its agent");
     }
 

@@ -5,10 +5,11 @@ mod job_support;
 
 use std::path::PathBuf;
 
-use job_support::{Job, LONG, Workshop, is_alive, processes, read_pid, runner_of, signal};
+use job_support::{Job, LONG, Offered, Workshop, is_alive, processes, read_pid, runner_of, signal};
+use rustix::fs::{FlockOperation, flock};
 use rustix::process::Signal;
 use serde_json::Value;
-use spinney_testkit::wait_until;
+use spinney_testkit::{postgres_database, wait_until};
 
 const POOL: &str = "[pool]\nsize = 1\n";
 
@@ -116,4 +117,154 @@ fn a_job_that_an_agent_started_outlives_the_death_of_its_process() {
     assert!(is_alive(agent) && runner_of(&other).is_some());
     std::fs::write(workshop.beside("go"), "").unwrap();
     assert_eq!(workshop.wait_for_end(&other).text("status"), "completed");
+}
+
+/// A hook that tells its process id and waits until somebody ends it.
+fn waiting_hook(workshop: &Workshop, name: &str) -> String {
+    let pid = workshop.beside_text(name);
+    let line = format!("echo $$ > {pid}.partial && mv {pid}.partial {pid} && exec sleep 100");
+    format!("hooks = {{ after_run = [{}] }}\n", serde_json::to_string(&line).unwrap())
+}
+
+/// A job whose process dies when all is done but its teardown.
+fn die_before_teardown(workshop: &Workshop, work: &[&str]) -> Job {
+    let pid = workshop.beside("hook");
+    let _ = std::fs::remove_file(&pid);
+    let id = workshop.detach(work, "write a.txt a");
+    read_pid(&pid);
+    signal(runner_of(&id).unwrap(), Signal::KILL);
+    workshop.wait_for(&id, "interrupted")
+}
+
+fn sweep(workshop: &Workshop, arguments: &[&str]) -> Value {
+    workshop.cli.run(&[&["cleanup", "orphans", "--json"], arguments].concat()).ok().json()
+}
+
+fn names(rows: &Value) -> Vec<String> {
+    rows.as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_workspace_that_its_job_did_not_let_go_is_an_orphan() {
+    let workshop = Workshop::new("");
+    workshop.configure(&waiting_hook(&workshop, "hook"));
+    let own = die_before_teardown(&workshop, &[]);
+    let issue = die_before_teardown(&workshop, &["--issue", "1"]);
+    let (own, issue) = (own.text("workspace").to_owned(), issue.text("workspace").to_owned());
+    assert_eq!(names(&sweep(&workshop, &["--dry-run"])["removed"]), [own.as_str()]);
+    assert_eq!(workshop.story.show(&own).0["status"], "active", "it was only asked");
+    let swept = sweep(&workshop, &[]);
+    assert_eq!(names(&swept["removed"]), [own.as_str()], "{swept:#}");
+    assert_eq!(workshop.story.show(&issue).0["status"], "active", "an issue is kept until it closes");
+    // Who brings it back wants it.
+    workshop.cli.run(&["restore", &own]).ok();
+    assert_eq!(names(&sweep(&workshop, &[])["removed"]), Vec::<String>::new());
+}
+
+#[test]
+fn what_is_not_delivered_or_still_to_be_done_is_no_orphan() {
+    let workshop = Workshop::new("");
+    let pid = workshop.beside_text("pid");
+    let died = workshop.detach(&[], &format!("write a.txt a\ncommit one\npid {pid}\nsleep 100"));
+    read_pid(&workshop.beside("pid"));
+    assert_eq!(names(&sweep(&workshop, &[])["removed"]), Vec::<String>::new(), "it runs");
+    signal(runner_of(&died).unwrap(), Signal::KILL);
+    workshop.wait_for(&died, "interrupted");
+    assert_eq!(names(&sweep(&workshop, &[])["removed"]), Vec::<String>::new(), "its work is not delivered");
+
+    workshop.configure(&waiting_hook(&workshop, "hook"));
+    let delivered = die_before_teardown(&workshop, &[]);
+    workshop.story.sandbox().write_config(&job_support::agent("other"));
+    assert_eq!(names(&sweep(&workshop, &[])["removed"]), Vec::<String>::new(), "its agent is gone");
+    workshop.configure("");
+    assert_eq!(names(&sweep(&workshop, &[])["removed"]), [delivered.text("workspace")]);
+}
+
+/// A workshop whose agent only reads.
+fn with_readers() -> Workshop {
+    Workshop::new("requires_isolation = false\n")
+}
+
+fn advance(workshop: &Workshop, file: &str) -> String {
+    let newest = workshop.story.remote().advance(file);
+    workshop.cli.run(&["repo", "sync"]).ok();
+    newest
+}
+
+fn head_of(workshop: &Workshop, job: &Job) -> String {
+    workshop.git(job.path(), &["rev-parse", "HEAD"])
+}
+
+#[test]
+fn a_shared_checkout_stays_where_it_is_while_somebody_reads() {
+    let workshop = with_readers();
+    let first = workshop.complete(&[], "print one");
+    let old = head_of(&workshop, &first);
+    let newest = advance(&workshop, "new.txt");
+    let readers = workshop.git(first.path(), &["rev-parse", "--path-format=absolute", "--git-path", "spinney.readers"]);
+    let reading = std::fs::File::open(readers).unwrap();
+    flock(&reading, FlockOperation::LockShared).unwrap();
+    assert_eq!(head_of(&workshop, &workshop.complete(&[], "print two")), old);
+    drop(reading);
+    assert_eq!(head_of(&workshop, &workshop.complete(&[], "print three")), newest);
+}
+
+#[test]
+fn a_readers_commit_is_not_left_behind() {
+    let workshop = with_readers();
+    workshop.complete(&[], "print one");
+    advance(&workshop, "new.txt");
+    let job = workshop.complete(&[], "write a.txt a\ncommit mine");
+    let own = head_of(&workshop, &job);
+    assert_eq!(workshop.git(job.path(), &["log", "-1", "--format=%s"]), "mine");
+    let newest = advance(&workshop, "newer.txt");
+    let next = workshop.complete(&[], "print two");
+    assert_eq!(head_of(&workshop, &next), own);
+    workshop.assert_logged(next.id(), "which is on no branch");
+    workshop.git(job.path(), &["branch", "kept", &own]);
+    assert_eq!(head_of(&workshop, &workshop.complete(&[], "print three")), newest);
+}
+
+#[test]
+fn a_base_that_was_written_anew_is_followed() {
+    let workshop = with_readers();
+    workshop.complete(&[], "print one");
+    advance(&workshop, "new.txt");
+    workshop.complete(&[], "print two");
+    workshop.story.remote().git(&["update-ref", "refs/heads/main", "main~1"]);
+    let newest = advance(&workshop, "other.txt");
+    assert_eq!(head_of(&workshop, &workshop.complete(&[], "print three")), newest);
+}
+
+#[test]
+fn another_machines_job_is_cancelled_and_waited_for() {
+    let database = postgres_database();
+    let mut workshop = Workshop::new("");
+    workshop.cli = workshop.cli.with_variable("SPINNEY_DATABASE_URL", database.url());
+    let pid = workshop.beside_text("pid");
+    let id = workshop.detach(&["--issue", "1"], &format!("pid {pid}\nsleep 100"));
+    let agent = read_pid(&workshop.beside("pid"));
+    let elsewhere = workshop.cli.with_variable("SPINNEY_HOME", workshop.beside_text("elsewhere"));
+    let cancelled = Job::of(&elsewhere.run(&["cancel", "--json", &id]).ok());
+    assert_eq!(cancelled.text("status"), "cancelled");
+    assert!(!is_alive(agent));
+    workshop.wait_for_end(&id);
+}
+
+#[test]
+fn an_open_pull_request_keeps_a_workspace_from_all_but_its_own_job() {
+    let offered = Offered::new("");
+    let Offered { workshop, .. } = &offered;
+    let kept = workshop.complete(&["--issue", "1"], "write a.txt a");
+    assert_eq!(kept.0["pull_request"].as_str().map(|url| url.is_empty()), Some(false), "{:#}", kept.0);
+    let input = workshop.beside("input");
+    let event = serde_json::json!({ "hook_event_name": "WorktreeRemove", "worktree_path": kept.path() });
+    std::fs::write(&input, event.to_string()).unwrap();
+    let shell = workshop.story.sandbox().cli("/bin/sh").in_directory(workshop.story.repository.path());
+    let line = format!("exec {} --json hook worktree-remove < {}", common::BINARY, input.display());
+    let refused = shell.run(&["-c", &line]).exits(3);
+    assert!(refused.stderr.contains("open_pull_request"), "{}", refused.told());
+    let gone = workshop.complete(&[], "write b.txt b");
+    assert!(gone.0["pull_request"].is_string(), "{:#}", gone.0);
+    assert_eq!(workshop.story.show(gone.text("workspace")).0["status"], "trashed");
 }

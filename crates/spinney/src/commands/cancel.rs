@@ -87,7 +87,7 @@ async fn ask(app: &App, engine: &Engine, jobs: &Jobs<'_>, name: &str, how: Cance
 }
 
 async fn wait(jobs: &Jobs<'_>, job: &Job, deadline: Instant) -> Result<Job> {
-    while !jobs.is_over(&job.id) {
+    while !jobs.is_over(job).await? {
         if Instant::now() > deadline {
             let message = format!("job {} was asked to end {} s ago, and has not", job.id, PATIENCE.as_secs());
             return Err(CliError::held(message).hinted(format!("`spinney cancel {} --now` does not ask", job.id)));

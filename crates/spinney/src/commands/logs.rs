@@ -98,7 +98,7 @@ async fn print(jobs: &Jobs<'_>, job: &Job, follow: bool, mut printer: Printer) -
     let mut log = jobs.log(&job.id);
     loop {
         // Asked before the log is read: what was written by then is not missed.
-        let is_over = jobs.is_over(&job.id);
+        let is_over = jobs.is_over(job).await?;
         for printed in 1.. {
             match printer.print_next(&mut log)? {
                 Printed::Whole => {}

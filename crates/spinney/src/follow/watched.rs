@@ -52,7 +52,7 @@ impl Watched {
             return Ok(false);
         }
         // Asked before the log is read: what was written by then is not missed.
-        let is_over = jobs.is_over(&self.job.id);
+        let is_over = jobs.is_over(&self.job).await?;
         for _ in 0..AT_ONCE {
             let Some(entry) = self.log.next_entry()? else {
                 self.load(jobs, is_over).await?;

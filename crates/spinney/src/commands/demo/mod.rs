@@ -105,8 +105,10 @@ async fn end_jobs(jobs: &Jobs<'_>) -> Result<()> {
         let _ = jobs.cancel(job, Cancel::AtOnce).await;
     }
     let deadline = Instant::now() + END_WITHIN;
-    while !unfinished.iter().all(|job| jobs.is_over(&job.id)) && Instant::now() < deadline {
-        tokio::time::sleep(LOOK_EVERY).await;
+    for job in &unfinished {
+        while !jobs.is_over(job).await? && Instant::now() < deadline {
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
     }
     Ok(())
 }
