@@ -108,6 +108,7 @@ impl Engine {
             layers.repository(&place, &text, trusted)?;
             untrusted = request.filter(|_| !trusted);
         }
+        let git = git.with_known_url(repository.url.as_deref());
         Ok(Context {
             repository,
             git,

@@ -74,8 +74,17 @@ impl Engine {
 
     /// The git of this engine, found and checked on first use.
     pub async fn git(&self) -> Result<&Git> {
-        let options = || GitOptions { remembered: Some(self.home.git()), ..GitOptions::new(self.environment.clone()) };
-        self.git.get_or_try_init(|| Git::open(options())).await.map_err(Error::Git)
+        let open = async || {
+            let secrets = self.secrets().await?;
+            let names = self.environment.iter().map(|(name, _)| name).filter(|name| secrets.contains(name));
+            let options = GitOptions {
+                remembered: Some(self.home.git()),
+                secrets: names.cloned().collect(),
+                ..GitOptions::new(self.environment.clone())
+            };
+            Git::open(options).await.map_err(Error::Git)
+        };
+        self.git.get_or_try_init(open).await
     }
 
     /// A variable of the environment that the engine was opened with.

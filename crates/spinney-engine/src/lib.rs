@@ -41,6 +41,7 @@ mod request;
 mod resolve;
 mod restore;
 mod row;
+mod secrets;
 mod shared;
 mod sizes;
 mod trash;

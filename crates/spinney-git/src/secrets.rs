@@ -119,7 +119,11 @@ impl Repository {
             None => self.load_way(errand, known.as_deref()).await?,
         };
         Ok(match way {
-            Way::Known => Secrets { given: true, credential: known.zip(credential), withheld: None },
+            Way::Known => {
+                let nowhere = || "it is not known where this repository's remote is".to_owned();
+                let withheld = (known.is_none() && credential.is_some()).then(nowhere);
+                Secrets { given: true, credential: known.zip(credential), withheld }
+            }
             Way::WithoutToken => Secrets::default(),
             Way::Elsewhere(reason) => Secrets { withheld: Some(reason), ..Secrets::default() },
         })

@@ -139,6 +139,10 @@ async fn credentials_reach_the_remote_and_nothing_else() {
     seen.lock().unwrap().clear();
     let repository = Repository::discover(&git, &root).await.unwrap();
     let error = repository.sync("origin", Some(&credential)).await.unwrap_err();
+    assert!(matches!(&error, Error::Auth { detail } if detail.contains("not known")), "{error:?}");
+    assert!(!seen.lock().unwrap().contains("Authorization"));
+    let repository = repository.with_known_url(Some(&url));
+    let error = repository.sync("origin", Some(&credential)).await.unwrap_err();
     assert!(matches!(error, Error::Auth { .. }), "{error:?}");
     assert!(seen.lock().unwrap().contains("Authorization: Basic bWU6czNjcmV0"));
     let told = std::fs::read_to_string(&log).unwrap();

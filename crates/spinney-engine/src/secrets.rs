@@ -1,0 +1,71 @@
+//! Which variables of the environment hold secrets: tokens of forges and platforms, and what opens the store.
+//!
+//! No agent is given them, nor anything that runs what an agent wrote.
+
+use std::ffi::OsStr;
+
+use crate::{Engine, Result};
+
+/// Those that are secret by their usual meaning. What the tools of a forge read is here too.
+const USUAL: [&str; 17] = [
+    "CI_JOB_TOKEN",
+    "DISCORD_BOT_TOKEN",
+    "FORGEJO_TOKEN",
+    "GH_ENTERPRISE_TOKEN",
+    "GH_TOKEN",
+    "GITEA_TOKEN",
+    "GITHUB_ENTERPRISE_TOKEN",
+    "GITHUB_TOKEN",
+    "GITLAB_ACCESS_TOKEN",
+    "GITLAB_TOKEN",
+    "PGPASSWORD",
+    "SLACK_BOT_TOKEN",
+    "SLACK_SIGNING_SECRET",
+    "SPINNEY_DATABASE_URL",
+    "SPINNEY_STORE__URL",
+    "TELEGRAM_BOT_TOKEN",
+    "TELEGRAM_WEBHOOK_SECRET",
+];
+/// How the names of Spinney's own secrets end.
+const OWN: [&str; 2] = ["_SECRET", "_TOKEN"];
+
+/// The names of secrets.
+#[derive(Debug)]
+pub(crate) struct Secrets {
+    /// Those that the configuration and the repositories name.
+    named: Vec<String>,
+}
+
+impl Secrets {
+    pub(crate) fn contains(&self, name: impl AsRef<OsStr>) -> bool {
+        let Some(name) = name.as_ref().to_str() else { return false };
+        let own = || name.starts_with("SPINNEY_") && OWN.iter().any(|ending| name.ends_with(ending));
+        USUAL.contains(&name) || self.named.iter().any(|named| named == name) || own()
+    }
+}
+
+impl Engine {
+    /// The secrets that the environment may hold.
+    pub(crate) async fn secrets(&self) -> Result<Secrets> {
+        let forges = [&self.config.forge.github, &self.config.forge.gitlab, &self.config.forge.forgejo];
+        let configured = forges.into_iter().filter_map(|forge| forge.token_env.as_ref()).map(ToString::to_string);
+        let repositories = self.repositories().await?.into_iter().filter_map(|repository| repository.token_env);
+        Ok(Secrets { named: configured.chain(repositories).collect() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_known_by_its_name() {
+        let secrets = Secrets { named: vec!["WORK".to_owned()] };
+        for name in ["GH_TOKEN", "SPINNEY_DATABASE_URL", "SPINNEY_GITHUB_WEBHOOK_SECRET", "SPINNEY_TOKEN", "WORK"] {
+            assert!(secrets.contains(name), "{name}");
+        }
+        for name in ["PATH", "SPINNEY_HOME", "SPINNEY_JOB_ID", "ANTHROPIC_API_KEY", "SSH_AUTH_SOCK", "WORKING"] {
+            assert!(!secrets.contains(name), "{name}");
+        }
+    }
+}
