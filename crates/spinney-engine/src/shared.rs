@@ -7,7 +7,7 @@ use std::io::{Read, Seek, Write};
 
 use rustix::fs::{FlockOperation, flock};
 use spinney_core::config::Lfs;
-use spinney_core::{CommitId, Work, Workspace};
+use spinney_core::{CommitId, Work, WorkKind, Workspace};
 use spinney_git::{Head, StatusOptions, Worktree};
 
 use crate::context::Context;
@@ -27,10 +27,10 @@ impl Engine {
     /// The work that stands for the shared checkout of a repository's base.
     #[must_use]
     pub fn shared_work(context: &Context) -> Work {
-        let base = context.config().workspace.base.as_ref();
-        let key = base.map_or_else(|| "shared-checkout".to_owned(), |base| format!("shared-checkout-{base}"));
-        // A branch's name can hold what a key can't; the plain words always can be one.
-        Work::task(&key).unwrap_or(Work { kind: spinney_core::WorkKind::Task, key: "shared-checkout".to_owned() })
+        let base = context.config().workspace.base.as_ref().map(|base| Work::branch(base).key);
+        // No task that somebody names has an underscore in its key.
+        let key = base.map_or_else(|| "shared_checkout".to_owned(), |base| format!("shared_checkout-{base}"));
+        Work { kind: WorkKind::Task, key }
     }
 
     /// Moves a shared checkout to base's newest commit, unless somebody reads in it or left something there; and gives the
