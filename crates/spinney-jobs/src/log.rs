@@ -137,6 +137,10 @@ fn ends_with_newline(path: &Path) -> bool {
 pub struct LogReader {
     path: PathBuf,
     file: Option<BufReader<File>>,
+    /// How much of the file was read or passed over.
+    position: u64,
+    /// No line that begins here or later is read.
+    end: u64,
     /// A line whose end was not written yet.
     partial: Vec<u8>,
 }
@@ -144,50 +148,66 @@ pub struct LogReader {
 impl LogReader {
     #[must_use]
     pub fn new(path: PathBuf) -> Self {
-        Self { path, file: None, partial: Vec::new() }
+        Self { path, file: None, position: 0, end: u64::MAX, partial: Vec::new() }
     }
 
     /// Passes over what is there by now.
     pub fn skip(&mut self) -> Result<()> {
-        let failed = |source| Error::files(&self.path, "read", source);
-        match File::open(&self.path) {
-            Ok(mut file) => {
-                file.seek(SeekFrom::End(0)).map_err(failed)?;
-                self.partial.clear();
-                self.file = Some(BufReader::with_capacity(64 << 10, file));
-                Ok(())
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(failed(error)),
-        }
+        self.skip_to_last(0)
     }
 
     /// Passes over all but the last so many bytes of what is there by now.
     pub fn skip_to_last(&mut self, bytes: u64) -> Result<()> {
-        self.skip()?;
-        if let Some(file) = &mut self.file {
-            let end = file.stream_position().unwrap_or(0);
-            // The line that is cut in two is none, and passed over.
-            let moved = file.seek(SeekFrom::Start(end.saturating_sub(bytes)));
-            moved.map_err(|source| Error::files(&self.path, "read", source))?;
-        }
+        let start = self.length()?.saturating_sub(bytes);
+        let Some(file) = self.open()? else { return Ok(()) };
+        // The line that is cut in two is none, and passed over.
+        let moved = file.seek(SeekFrom::Start(start));
+        self.position = moved.map_err(|source| Error::files(&self.path, "read", source))?;
+        self.partial.clear();
         Ok(())
+    }
+
+    /// Reads no further than what is there by now, however fast the log grows.
+    pub fn stop_here(&mut self) -> Result<()> {
+        self.end = self.length()?;
+        Ok(())
+    }
+
+    /// How many bytes are there that were not read yet.
+    pub fn behind(&mut self) -> Result<u64> {
+        Ok(self.length()?.saturating_sub(self.position))
+    }
+
+    fn length(&mut self) -> Result<u64> {
+        let Some(file) = self.open()? else { return Ok(0) };
+        let metadata = file.get_ref().metadata();
+        Ok(metadata.map_err(|source| Error::files(&self.path, "read", source))?.len())
+    }
+
+    /// The file; none as long as there is none.
+    fn open(&mut self) -> Result<Option<&mut BufReader<File>>> {
+        if self.file.is_none() {
+            match File::open(&self.path) {
+                Ok(file) => self.file = Some(BufReader::with_capacity(64 << 10, file)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(source) => return Err(Error::files(&self.path, "read", source)),
+            }
+        }
+        Ok(self.file.as_mut())
     }
 
     /// Reads the next whole line, as it is; none when there is none yet.
     pub fn next_line(&mut self) -> Result<Option<Vec<u8>>> {
-        if self.file.is_none() {
-            match File::open(&self.path) {
-                Ok(file) => self.file = Some(BufReader::with_capacity(64 << 10, file)),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-                Err(source) => return Err(Error::files(&self.path, "read", source)),
-            }
-        }
+        self.open()?;
         let Some(file) = &mut self.file else { return Ok(None) };
+        if self.partial.is_empty() && self.position >= self.end {
+            return Ok(None);
+        }
         loop {
             let room = MAX_ENTRY_BYTES.saturating_sub(self.partial.len() as u64);
             let read = file.by_ref().take(room).read_until(b'\n', &mut self.partial);
             let read = read.map_err(|source| Error::files(&self.path, "read", source))?;
+            self.position += read as u64;
             if self.partial.last() == Some(&b'\n') {
                 return Ok(Some(std::mem::take(&mut self.partial)));
             }
@@ -254,6 +274,25 @@ mod tests {
         assert_eq!(reader.next_entry().unwrap().unwrap().event, text("two"), "the first is cut in two");
         reader.skip_to_last(1000).unwrap();
         assert_eq!(reader.next_entry().unwrap().unwrap().event, text("one"));
+    }
+
+    #[test]
+    fn a_reader_that_is_to_stop_does_not_follow_what_grows() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log");
+        let mut log = Log::open(&path).unwrap();
+        log.emit(text("one"));
+        log.flush();
+        let mut reader = LogReader::new(path.clone());
+        reader.stop_here().unwrap();
+        let behind = reader.behind().unwrap();
+        log.emit(text("two"));
+        log.flush();
+        assert_eq!(reader.behind().unwrap(), behind * 2);
+        assert_eq!(reader.next_entry().unwrap().unwrap().event, text("one"));
+        assert_eq!((reader.next_entry().unwrap(), reader.behind().unwrap()), (None, behind));
+        reader.skip().unwrap();
+        assert_eq!(reader.behind().unwrap(), 0);
     }
 
     #[test]

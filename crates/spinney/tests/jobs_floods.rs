@@ -4,10 +4,11 @@ mod common;
 mod job_support;
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use job_support::{Job, LONG, Workshop, read_pid, runner_of};
 use spinney_testkit::wait_until;
@@ -112,6 +113,58 @@ fn garbage_is_told_as_far_as_it_can_be() {
     for readable in [workshop.cli.run(&["logs", job.id()]).ok().stdout, workshop.cli.run(&["jobs"]).ok().stdout] {
         assert!(!readable.contains('\x1b') && !readable.contains('\0'));
     }
+}
+
+/// Writes to a log, faster than anybody reads it, for as long as told to.
+fn write_on(log: &Path, is_enough: &AtomicBool) {
+    let entry = format!("{{\"at_ms\":1,\"type\":\"output\",\"stream\":\"stdout\",\"text\":\"{}\"}}\n", LINE.trim_end());
+    let entries = entry.repeat(1000);
+    let mut log = File::options().append(true).open(log).unwrap();
+    let deadline = Instant::now() + LONG;
+    while !is_enough.load(Ordering::Relaxed) && Instant::now() < deadline {
+        log.write_all(entries.as_bytes()).unwrap();
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn whoever_only_looks_is_not_held_by_a_log_that_grows() {
+    let workshop = Workshop::new("");
+    let (pid, go) = (workshop.beside("agent"), workshop.beside("go"));
+    let prompt = format!("pid {}\nwait-for {}", pid.display(), go.display());
+    let id = workshop.detach(&["--issue", "7"], &prompt);
+    read_pid(&pid);
+    let log = workshop.story.sandbox().spinney_home().join(format!("logs/{id}.jsonl"));
+    let is_enough = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| write_on(&log, &is_enough));
+        for arguments in [&["logs", &id][..], &["jobs"]] {
+            let told = workshop.cli.run(arguments).ok().stdout;
+            assert!(told.contains("the agent has much to say") && !writer.is_finished());
+        }
+        is_enough.store(true, Ordering::Relaxed);
+    });
+    fs::write(&go, "").unwrap();
+    workshop.wait_for_end(&id);
+}
+
+#[test]
+fn whoever_falls_far_behind_is_told_what_happens_now() {
+    let workshop = Workshop::new("");
+    let (pid, go) = (workshop.beside("agent"), workshop.beside("go"));
+    let prompt = format!("pid {}\nwait-for {}\nprint all said", pid.display(), go.display());
+    let follows = workshop.cli.spawn(&["run", "--agent", "coder", "--issue", "7", &prompt]);
+    read_pid(&pid);
+    let id = workshop.jobs()[0].id().to_owned();
+    let log = workshop.story.sandbox().spinney_home().join(format!("logs/{id}.jsonl"));
+    // At once, as if it had been written while nobody could follow.
+    let entry = "{\"at_ms\":1,\"type\":\"output\",\"stream\":\"stdout\",\"text\":\"long ago\"}\n";
+    File::options().append(true).open(&log).unwrap().write_all(entry.repeat(400_000).as_bytes()).unwrap();
+    fs::write(&go, "").unwrap();
+    let told = follows.wait().ok().stderr;
+    let passed_over = format!(" MB passed over; `spinney logs {id}` has all of it\n");
+    assert!(told.contains(&passed_over) && told.contains("\nall said\n"), "{} bytes", told.len());
+    assert!(told.matches("long ago").count() < 200_000);
 }
 
 #[test]

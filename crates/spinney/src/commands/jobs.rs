@@ -130,6 +130,8 @@ fn what(jobs: &Jobs<'_>, job: &Job) -> String {
 fn last_action(jobs: &Jobs<'_>, job: &Job) -> Option<String> {
     let mut log = jobs.log(&job.id);
     log.skip_to_last(TAIL_BYTES).ok()?;
+    // An agent may write faster than this reads.
+    log.stop_here().ok()?;
     let mut last = None;
     while let Ok(Some(entry)) = log.next_entry() {
         last = story::doing(&entry.event).or(last);

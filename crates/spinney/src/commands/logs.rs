@@ -4,10 +4,11 @@ use std::io::Write;
 use std::time::Duration;
 
 use clap::Args;
-use spinney_core::{Job, LogEntry};
+use spinney_core::{Job, JobStatus, LogEntry};
 use spinney_jobs::{Jobs, LogReader};
 
 use crate::app::App;
+use crate::commands::jobs::state;
 use crate::completion::job_ids;
 use crate::error::{CliError, Result};
 use crate::jobs;
@@ -69,9 +70,13 @@ enum Printed {
 
 impl Printer {
     fn of(app: &App, job: &Job) -> Self {
-        let ago = words::ago(job.ended_at.or(job.started_at).unwrap_or(job.created_at));
-        let status = style::paint(story::status_style(job.status), job.status.as_str().replace('_', " "));
-        app.ui.say(format!("job {}: {} on {}, {status} {ago}", job.id, job.agent, job.work.workspace_name()));
+        let since = match job.status {
+            JobStatus::Pending => format!(", asked for {}", words::ago(job.created_at)),
+            JobStatus::Running => format!(", started {}", words::ago(job.started_at.unwrap_or(job.created_at))),
+            _ => format!(" {}", words::ago(job.ended_at.unwrap_or(job.created_at))),
+        };
+        let status = style::paint(story::status_style(job.status), state(job));
+        app.ui.say(format!("job {}: {} on {}, {status}{since}", job.id, job.agent, job.work.workspace_name()));
         Self::Readable { story: Story::default(), began_ms: None }
     }
 
@@ -96,6 +101,9 @@ impl Printer {
 
 async fn print(jobs: &Jobs<'_>, job: &Job, follow: bool, mut printer: Printer) -> Result<u8> {
     let mut log = jobs.log(&job.id);
+    if !follow {
+        log.stop_here()?;
+    }
     loop {
         // Asked before the log is read: what was written by then is not missed.
         let is_over = jobs.is_over(job).await?;

@@ -107,7 +107,7 @@ pub async fn follow(
     loop {
         let mut has_more = false;
         for watched in &mut watched {
-            has_more |= watched.look(jobs, |watched, entry| view.tell(watched, entry)).await?;
+            has_more |= watched.look(jobs, |watched, news| view.tell(watched, news)).await?;
         }
         view.draw(&watched);
         if watched.iter().all(|watched| watched.over) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use spinney_core::{JobEvent, JobId, JobPhase, LogEntry};
 
 use super::live::Live;
-use super::watched::Watched;
+use super::watched::{News, Watched};
 use crate::ui::story::Story;
 use crate::ui::{Ui, style, words};
 
@@ -29,8 +29,20 @@ impl<'a> View<'a> {
         view
     }
 
-    /// Tells an event, in the way of this view.
-    pub fn tell(&mut self, watched: &Watched, entry: &LogEntry) {
+    /// Tells what is new, in the way of this view.
+    pub fn tell(&mut self, watched: &Watched, news: News<'_>) {
+        match news {
+            News::Entry(entry) => self.tell_entry(watched, entry),
+            // Whoever sees only what happens now misses nothing.
+            News::PassedOver(_) if self.live.is_some() => {}
+            News::PassedOver(bytes) => {
+                let (id, size) = (&watched.job.id, spinney_engine::size(bytes));
+                self.say(&format!("… {size} passed over; `spinney logs {id}` has all of it"));
+            }
+        }
+    }
+
+    fn tell_entry(&mut self, watched: &Watched, entry: &LogEntry) {
         if self.ui.json || self.ui.quiet || matches!(entry.event, JobEvent::Finished { .. }) {
             return;
         }

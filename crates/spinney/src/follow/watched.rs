@@ -12,6 +12,18 @@ use crate::ui::story;
 const LOAD_EVERY: Duration = Duration::from_millis(500);
 /// How many entries are read before others have their turn.
 const AT_ONCE: usize = 500;
+/// Whoever is so far behind is shown what happens now instead.
+const FAR_BEHIND_BYTES: u64 = 16 << 20;
+/// How much of the log's end is read then.
+const TAIL_BYTES: u64 = 64 << 10;
+
+/// What is new about a job.
+#[derive(Debug)]
+pub enum News<'a> {
+    Entry(&'a LogEntry),
+    /// Its agent wrote more than could be followed: so many bytes of its log were passed over.
+    PassedOver(u64),
+}
 
 #[derive(Debug)]
 pub struct Watched {
@@ -46,20 +58,25 @@ impl Watched {
         }
     }
 
-    /// Reads what is new, and tells each entry; `true` when there is more to read at once.
-    pub async fn look(&mut self, jobs: &Jobs<'_>, mut tell: impl FnMut(&Self, &LogEntry)) -> Result<bool> {
+    /// Reads what is new, and tells it; `true` when there is more to read at once.
+    pub async fn look(&mut self, jobs: &Jobs<'_>, mut tell: impl FnMut(&Self, News<'_>)) -> Result<bool> {
         if self.over {
             return Ok(false);
         }
         // Asked before the log is read: what was written by then is not missed.
         let is_over = jobs.is_over(&self.job).await?;
+        let behind = self.log.behind()?;
+        if behind > FAR_BEHIND_BYTES {
+            self.log.skip_to_last(TAIL_BYTES)?;
+            tell(self, News::PassedOver(behind - TAIL_BYTES));
+        }
         for _ in 0..AT_ONCE {
             let Some(entry) = self.log.next_entry()? else {
                 self.load(jobs, is_over).await?;
                 return Ok(false);
             };
             self.note(&entry);
-            tell(self, &entry);
+            tell(self, News::Entry(&entry));
         }
         Ok(true)
     }
