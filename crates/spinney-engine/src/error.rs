@@ -73,7 +73,7 @@ pub enum Error {
     #[error("{name} is known already, at `{}`", .place.display())]
     RepositoryNameTaken { name: RepositoryName, place: PathBuf },
     #[error("{name} has {count} live {}", if *.count == 1 { "workspace" } else { "workspaces" })]
-    RepositoryInUse { name: RepositoryName, count: u64 },
+    RepositoryInUse { name: RepositoryName, count: u64, missing: bool },
     #[error("{name} has {count} {} in the trash, which could not come back without it", if *.count == 1 { "workspace" } else { "workspaces" })]
     RepositoryHasTrash { name: RepositoryName, count: u64 },
     #[error("{name} has no commit yet")]
@@ -267,9 +267,12 @@ impl Error {
                 hint("`spinney repo ls` shows the known ones, `spinney repo add URL|PATH` adds one")
             }
             Self::RepositoryNameTaken { .. } => hint("give it another with `--name OWNER/NAME`"),
-            Self::RepositoryInUse { name, .. } => vec![format!(
-                "`spinney ls` shows them; where the repository is gone for good, `spinney repo rm {name} --force` forgets them"
+            Self::RepositoryInUse { name, missing: true, .. } => vec![format!(
+                "put the repository back; where it is gone for good, `spinney repo rm {name} --force` forgets them"
             )],
+            Self::RepositoryInUse { name, .. } => {
+                vec![format!("`spinney ls --repo {name}` shows them, `spinney rm NAME` lets one go")]
+            }
             Self::RepositoryHasTrash { name, .. } => {
                 vec![format!(
                     "`spinney ls --all --repo {name}` shows them; `spinney restore` brings one back, `spinney trash purge` lets it go"
@@ -327,12 +330,13 @@ impl Error {
             }
             Self::Git(Git::Conflicted { .. }) => hint("resolve its conflicts in the workspace, and commit that"),
             Self::Git(Git::PushRejected { .. }) => {
-                hint("take the remote's commits in, in the workspace: `git pull --rebase`; then deliver again")
+                hint("take them in, in the workspace: `git pull --rebase REMOTE BRANCH`; then deliver again")
             }
             Self::Git(Git::LockTimeout { .. }) => hint("wait for it, or end it, and run the same command again"),
             Self::Git(Git::DamagedWorktree { .. } | Git::ForeignWorktree { .. } | Git::WorktreeMissing { .. }) => {
                 hint("`git worktree repair` in the main checkout mends a broken link; `spinney doctor` shows them all")
             }
+            Self::Git(Git::DamagedIndex { path, .. }) => vec![mend_index(path)],
             Self::Git(Git::UnsafeOwnership { path }) => {
                 vec![format!("if you trust it: `git config --global --add safe.directory {}`", path.display())]
             }
@@ -344,6 +348,11 @@ impl Error {
             _ => Vec::new(),
         }
     }
+}
+
+/// What makes a damaged index anew: the files stay as they are, and what was staged is staged no more.
+pub(crate) fn mend_index(tree: &std::path::Path) -> String {
+    format!("`git -C {} read-tree HEAD` makes it anew; files stay as they are", tree.display())
 }
 
 fn limit_hints(census: &Census) -> Vec<String> {

@@ -292,7 +292,8 @@ async fn check_unused(
     let live = WorkspaceStatus::ALL.iter().copied().filter(|status| status.is_live() && counts(*status));
     let count = db.count_workspaces(&repository.id, &live.collect::<Vec<_>>()).await?;
     if count > 0 {
-        return Err(Error::RepositoryInUse { name: repository.name.clone(), count });
+        let missing = !repository.common_dir.exists();
+        return Err(Error::RepositoryInUse { name: repository.name.clone(), count, missing });
     }
     let count = db.count_workspaces(&repository.id, &[WorkspaceStatus::Trashed]).await?;
     if count > 0 {

@@ -28,6 +28,19 @@ pub(crate) fn classify(shown: &str, directory: &Path, status: i32, stderr: &str)
     if has("not a git repository") || has("this operation must be run in a work tree") {
         return Error::NotARepository { path: directory.to_owned() };
     }
+    const DAMAGED_INDEX: [&str; 5] = [
+        "index file smaller than expected",
+        "bad signature 0x",
+        "index file corrupt",
+        "unordered stage entries",
+        "unknown index entry format",
+    ];
+    if DAMAGED_INDEX.iter().any(|mark| has(mark)) {
+        let detail = line_with(stderr, &DAMAGED_INDEX);
+        // Its place need not be said twice.
+        let detail = detail.rsplit_once("/index: ").map_or(detail.as_str(), |(_, detail)| detail).to_owned();
+        return Error::DamagedIndex { path: directory.to_owned(), detail };
+    }
     if has("'lfs' is not a git command") {
         return Error::LfsMissing;
     }
@@ -235,6 +248,18 @@ mod tests {
             of("fatal: '/w/t' is a missing but locked worktree;\nuse 'add -f -f' to override"),
             Error::PathRegistered { path } if path == Path::new("/w/t")
         ));
+    }
+
+    #[test]
+    fn a_damaged_index_is_told_from_other_failures() {
+        for (stderr, told) in [
+            ("fatal: /r/.git/worktrees/t/index: index file smaller than expected", "index file smaller than expected"),
+            ("error: bad signature 0x67617262\nfatal: index file corrupt", "bad signature 0x67617262"),
+        ] {
+            let error = of(stderr);
+            assert!(matches!(&error, Error::DamagedIndex { detail, .. } if detail == told), "{error:?}");
+        }
+        assert!(matches!(of("fatal: unable to write new index file"), Error::Failed { .. }));
     }
 
     #[test]

@@ -10,6 +10,9 @@ use spinney_core::BranchName;
 
 use crate::lock::Holder;
 
+/// How a branch that somebody else pushed to is told, for who has only the text.
+pub const REMOTE_HAS_MOVED_ON: &str = "has moved on: it has commits that are not here";
+
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -57,7 +60,7 @@ pub enum Error {
     Auth { detail: String },
 
     /// The branch at the remote has what was not pushed from here.
-    #[error("the remote's `{branch}` has commits that this push would drop ({detail})")]
+    #[error("the remote's `{}` {REMOTE_HAS_MOVED_ON}", short(.branch))]
     PushRejected { branch: String, detail: String },
     /// The remote itself said no: a hook, a protected branch, a quota.
     #[error("the remote refused the push: {detail}")]
@@ -74,6 +77,8 @@ pub enum Error {
     WorktreeMissing { path: PathBuf },
     #[error("the worktree `{}` is damaged: {reason}", .path.display())]
     DamagedWorktree { path: PathBuf, reason: String },
+    #[error("its index is damaged ({detail})")]
+    DamagedIndex { path: PathBuf, detail: String },
     #[error("the index `{}` can't be used", .path.display())]
     InvalidIndex { path: PathBuf, source: crate::InvalidIndex },
     #[error("`{}` is not a worktree of this repository", .path.display())]
@@ -146,6 +151,10 @@ impl Error {
 
 fn seconds(duration: Duration) -> String {
     if duration.as_secs() == 0 { format!("{}ms", duration.as_millis()) } else { format!("{}s", duration.as_secs()) }
+}
+
+fn short(name: &str) -> &str {
+    name.strip_prefix("refs/heads/").unwrap_or(name)
 }
 
 fn held_by(holder: Option<&Holder>) -> String {

@@ -71,7 +71,7 @@ pub use command::{Command, Output};
 pub use commit_all::{CommitAll, Identity};
 pub use conflict::MergeAttempt;
 pub use credential::Credential;
-pub use error::Error;
+pub use error::{Error, REMOTE_HAS_MOVED_ON};
 pub use fetch::{Known, Wanted};
 pub use git::{Git, GitOptions, GitVersion};
 pub use head::Head;

@@ -8,6 +8,8 @@
 //!    tree holds the index and the other objects.
 //! 4. Set the rescue ref. A pin that stood there before becomes a parent, so that doing it twice loses nothing.
 //!
+//! An index that git can't read names nothing, and is left out: the file is kept as it is.
+//!
 //! Everything is flushed to the disk before the ref is. Submodules' repositories move with the admin dir.
 
 use std::collections::BTreeSet;
@@ -169,7 +171,7 @@ impl Repository {
         Ok(objects)
     }
 
-    /// Writes the index as a tree; none where there is no index.
+    /// Writes the index as a tree; none where there is no index, or none that can be read.
     async fn write_index(&self, lock: &RepositoryLock, admin_dir: &Path) -> Result<Option<String>> {
         let copy = copy_index(admin_dir, &self.require_state_dir()?)?;
         let index = copy.path().join("index");
@@ -188,7 +190,12 @@ impl Repository {
         if whole.status == 0 && with(&index).args(["ls-files", "-z", "--resolve-undo"]).run().await?.stdout.is_empty() {
             return Ok(Some(whole.text()));
         }
-        let staged = with(&index).args(["ls-files", "-z", "--stage"]).run().await?.stdout;
+        let staged = match with(&index).args(["ls-files", "-z", "--stage"]).run().await {
+            Ok(listed) => listed.stdout,
+            // Nobody can tell what it named. The file itself goes where the admin dir goes, and comes back with it.
+            Err(Error::DamagedIndex { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
         let undone = with(&index).args(["ls-files", "-z", "--resolve-undo"]).run().await?.stdout;
         let mut entries = parse_entries(&staged, "stage");
         entries.extend(parse_entries(&undone, "undo"));

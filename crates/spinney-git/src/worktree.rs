@@ -123,6 +123,11 @@ impl Worktree {
         crate::index_tree::load_whole_tree(&self.admin_dir)
     }
 
+    /// Asks git whether it can read the index.
+    pub async fn check_index(&self) -> Result<()> {
+        self.command().args(["ls-files", "--unmerged"]).run().await.map(drop)
+    }
+
     /// Starts building a call in this worktree.
     pub fn command(&self) -> Command {
         let command = self.repository.git().command(&self.path);

@@ -393,6 +393,44 @@ fn what_stands_in_the_place_of_the_pointer_is_kept_beside_it() {
 }
 
 #[test]
+fn a_damaged_index_is_said_and_goes_and_comes_back_as_it_is() {
+    let story = Story::new();
+    let workspace = story.make(&["--issue", "42"]);
+    let tip = commit(&story, &workspace, "kept.txt");
+    git(&story, &workspace, &["reset", "--quiet", "--hard", "HEAD~1"]);
+    write(&workspace, "new.txt", "not staged");
+    let index = PathBuf::from(git(&story, &workspace, &["rev-parse", "--absolute-git-dir"])).join("index");
+    let whole = fs::read(&index).unwrap();
+    for damaged in [b"garbage\n".as_slice(), &whole[..20], &[0; 64]] {
+        fs::write(&index, damaged).unwrap();
+        assert_eq!(blockers(&story, "issue-42"), ["unverifiable"]);
+        let why = story.cli.run(&["why", "issue-42"]).ok().stdout;
+        assert!(why.contains("its index is damaged") && why.contains("read-tree HEAD"), "{why}");
+        refused(&story.cli, 3, &["rm", "issue-42"]).says(&["its index is damaged"]);
+        let doctor = story.cli.run(&["doctor"]).ok().stdout;
+        assert!(doctor.contains("its index is damaged") && doctor.contains("read-tree HEAD"), "{doctor}");
+        let before = files(&workspace.path());
+        story.cli.run(&["rm", "issue-42", "--force"]).ok();
+        assert!(!workspace.path().exists());
+        // What only the log of HEAD names is still pinned.
+        story.repository.git(&["reflog", "expire", "--expire=now", "--all"]);
+        story.repository.git(&["gc", "--quiet", "--prune=now"]);
+        story.cli.run(&["restore", "issue-42"]).ok();
+        assert_eq!((files(&workspace.path()), fs::read(&index).unwrap()), (before, damaged.to_vec()));
+        assert_eq!(git(&story, &workspace, &["cat-file", "-t", &tip]), "commit");
+    }
+    // From the archive too.
+    let before = files(&workspace.path());
+    story.cli.run(&["rm", "issue-42", "--allow", "unverifiable"]).ok();
+    story.cli.run(&["trash", "purge", "issue-42"]).ok();
+    story.cli.run(&["restore", "issue-42"]).ok();
+    assert_eq!((files(&workspace.path()), fs::read(&index).unwrap()), (before, vec![0; 64]));
+    // Doing what the hint says helps.
+    git(&story, &workspace, &["read-tree", "HEAD"]);
+    held_back(&story, "issue-42", &[("untracked", "1 file")]);
+}
+
+#[test]
 fn a_place_taken_meanwhile_is_left_alone() {
     let story = Story::new();
     let workspace = story.make(&["--issue", "42"]);

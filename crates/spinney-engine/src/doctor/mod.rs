@@ -5,7 +5,7 @@ mod forge;
 use serde::Serialize;
 use spinney_core::{OperationId, WorkspaceStatus};
 
-use crate::error::size;
+use crate::error::{mend_index, size};
 use crate::lookup::Among;
 use crate::provider::worktree::{Tree, open};
 use crate::verdict::plural;
@@ -181,6 +181,12 @@ impl Engine {
                     (WorkspaceStatus::Active, Tree::Damaged(error)) => {
                         (error.to_string(), format!("git -C {} worktree repair", place.display()))
                     }
+                    (WorkspaceStatus::Active, Tree::Whole(tree)) => match tree.check_index().await {
+                        Err(error @ spinney_git::Error::DamagedIndex { .. }) => {
+                            (error.to_string(), mend_index(&workspace.path))
+                        }
+                        _ => continue,
+                    },
                     _ => continue,
                 };
                 checks.push(Check::notice("workspace", format!("{} of {name}: {fault}", workspace.name), fix));

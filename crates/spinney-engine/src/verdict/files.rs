@@ -10,6 +10,7 @@ use super::Findings;
 use super::hold::Hold;
 use crate::cleanup::is_cache;
 use crate::context::Context;
+use crate::error::mend_index;
 use crate::prepare::copy::is_same_as_in_main_checkout;
 
 pub(super) async fn judge_files(
@@ -30,6 +31,9 @@ pub(super) async fn judge_files(
         tokio::join!(worktree.load_status(&everything), worktree.load_hidden_edits(), worktree.load_gitlinks());
     let status = match status {
         Ok(status) => status,
+        Err(error @ spinney_git::Error::DamagedIndex { .. }) => {
+            return findings.add(ReasonCode::Unverifiable, error.to_string(), vec![mend_index(&workspace.path)]);
+        }
         Err(error) => return findings.unverifiable("what changed", error),
     };
     let mut dirty: Vec<PathBuf> = status.changes.into_iter().map(|change| change.path).collect();
