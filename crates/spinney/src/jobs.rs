@@ -35,18 +35,40 @@ pub async fn settle_dead(app: &App, engine: &Engine) {
     }
 }
 
-/// Finds a job by what a person typed: its id, the beginning of it, or a workspace, whose newest job is meant.
+/// How many jobs are searched for one that has, or had, no workspace of its own.
+const SEARCHED: u32 = 1000;
+
+/// Finds a job by what a person typed: its id, the beginning of it, or a workspace or work, whose newest job is meant.
 pub async fn find(app: &App, engine: &Engine, jobs: &Jobs<'_>, text: &str) -> Result<Job> {
     let unknown = match jobs.find(text).await {
         Err(error @ Error::UnknownJob { .. }) => error,
         found => return Ok(found?),
     };
-    let Ok((_, workspace)) = app.workspace(engine, text, Among::All).await else { return Err(unknown.into()) };
-    let newest = engine.store().read().await?.jobs_in(&workspace.id, 1).await?.pop();
-    newest.ok_or_else(|| {
-        CliError::not_found(format!("{} has had no job yet", workspace.name))
-            .hinted("`spinney jobs` lists those of others")
+    let workspace = app.workspace(engine, text, Among::All).await.ok().map(|(_, workspace)| workspace);
+    let in_workspace = match &workspace {
+        Some(workspace) => engine.store().read().await?.jobs_in(&workspace.id, 1).await?.pop(),
+        None => None,
+    };
+    let on_work = newest_on(app, engine, jobs, text).await?;
+    let newest = in_workspace.into_iter().chain(on_work).max_by_key(|job| job.created_at);
+    newest.ok_or_else(|| match workspace {
+        Some(workspace) => CliError::not_found(format!("{} has had no job yet", workspace.name))
+            .hinted("`spinney jobs` lists those of others"),
+        None => unknown.into(),
     })
+}
+
+/// Finds the newest job on a piece of work by its name: one that was cancelled while it waited, or that only reads, has
+/// no workspace.
+async fn newest_on(app: &App, engine: &Engine, jobs: &Jobs<'_>, name: &str) -> Result<Option<Job>> {
+    let here = app.context_if_any(engine).await?;
+    let mut found = jobs.list(here.as_ref().map(|context| &context.repository.id), JobStatus::ALL, SEARCHED).await?;
+    found.retain(|job| job.work.workspace_name().as_str() == name);
+    if found.iter().any(|job| job.repository_id != found[0].repository_id) {
+        let candidates = found.iter().map(|job| format!("{} ({})", job.id, job.repository)).collect();
+        return Err(Error::AmbiguousJob { name: name.to_owned(), candidates }.into());
+    }
+    Ok(found.into_iter().max_by_key(|job| job.created_at))
 }
 
 /// The jobs that run now, by their workspaces.

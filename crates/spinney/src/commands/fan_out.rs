@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use spinney_core::{Work, WorkKind};
+use spinney_core::{BranchName, Work, WorkKind};
 
 use crate::error::{CliError, Result};
 
@@ -17,13 +17,22 @@ pub struct Piece {
 
 /// Several tries at the same thing. Tries at a piece of work are tasks named after it, since the work itself has one
 /// workspace; asked for again, they go on where they were.
-pub fn of_count(count: u32, work: Option<&Work>, title: Option<&str>, prompt: &str) -> Result<Vec<Piece>> {
-    if let Some(work) = work.filter(|work| matches!(work.kind, WorkKind::Pr | WorkKind::Review)) {
-        return Err(CliError::usage(format!(
-            "{} has one branch, and {count} jobs can't share it",
-            work.workspace_name()
-        ))
-        .hinted("`--task TEXT --base BRANCH --count N` starts as many tries from a branch"));
+pub fn of_count(
+    count: u32,
+    work: Option<&Work>,
+    branch: Option<&BranchName>,
+    title: Option<&str>,
+    prompt: &str,
+) -> Result<Vec<Piece>> {
+    let of_one_branch = work.filter(|work| matches!(work.kind, WorkKind::Pr | WorkKind::Review));
+    let refused = match (branch, of_one_branch) {
+        (Some(branch), _) => Some(format!("`--branch {branch}` is one branch")),
+        (None, Some(work)) => Some(format!("{} has one branch", work.workspace_name())),
+        (None, None) => None,
+    };
+    if let Some(refused) = refused {
+        return Err(CliError::usage(format!("{refused}, and {count} jobs can't share it"))
+            .hinted("`--task TEXT --base BRANCH --count N` starts as many tries from a branch"));
     }
     let piece = |number: u32| {
         let name = work.map(|work| match work.kind {
@@ -80,15 +89,17 @@ mod tests {
 
     #[test]
     fn tries_at_one_piece_of_work_have_a_workspace_each() {
-        let pieces = of_count(2, Some(&Work::issue(42)), None, "fix it").unwrap();
+        let pieces = of_count(2, Some(&Work::issue(42)), None, None, "fix it").unwrap();
         assert_eq!(names(&pieces), ["task-issue-42-1", "task-issue-42-2"]);
         assert_eq!(pieces[1].title.as_deref(), Some("issue-42 (try 2 of 2)"));
         let task = Work::task("Add dark mode").unwrap();
-        let pieces = of_count(2, Some(&task), Some("Add dark mode"), "do").unwrap();
+        let pieces = of_count(2, Some(&task), None, Some("Add dark mode"), "do").unwrap();
         assert_eq!(names(&pieces), ["task-add-dark-mode-1", "task-add-dark-mode-2"]);
         assert_eq!(pieces[0].title.as_deref(), Some("Add dark mode (try 1 of 2)"));
-        assert_eq!(names(&of_count(2, None, None, "do").unwrap()), ["own", "own"]);
-        assert!(of_count(2, Some(&Work::pr(9)), None, "do").is_err());
+        assert_eq!(names(&of_count(2, None, None, None, "do").unwrap()), ["own", "own"]);
+        assert!(of_count(2, Some(&Work::pr(9)), None, None, "do").is_err());
+        let branch: BranchName = "feat".parse().unwrap();
+        assert!(of_count(2, Some(&Work::branch(&branch)), Some(&branch), None, "do").is_err());
     }
 
     #[test]

@@ -74,7 +74,10 @@ impl RunArgs {
         let work = self.work.work_if_any()?;
         let title = self.title.clone().or_else(|| self.work.task.clone());
         match self.count {
-            Some(count) => fan_out::of_count(count, work.as_ref(), title.as_deref(), &prompt),
+            Some(count) => {
+                let branch = self.work.branch.as_ref();
+                fan_out::of_count(count, work.as_ref(), branch, title.as_deref(), &prompt)
+            }
             None => Ok(vec![Piece { work, title, prompt }]),
         }
     }
