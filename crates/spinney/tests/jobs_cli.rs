@@ -11,6 +11,7 @@ use jobs_support::{Jobs, LONG, Terminal, group_and_session, is_alive, signal, si
 use rustix::process::Signal;
 use serde_json::Value;
 use spinney_testkit::wait_until;
+use unicode_width::UnicodeWidthStr;
 
 /// Less than an agent that was asked to end has before it is made to.
 const AT_ONCE: Duration = Duration::from_secs(8);
@@ -106,6 +107,23 @@ fn a_terminal_shows_a_block_that_goes_and_what_came_of_it_stays() {
     assert!(["⠁", "⠉", "⠙"].iter().any(|spinner| screen.contains(&format!("{spinner} coder  0m0"))), "{screen:?}");
     assert!(screen.contains("s  1 commit, 1 file, +1 −0, pushed\r\n  agent/coder/issue-7\r\n  done\r\n"), "{screen:?}");
     assert!(!screen.contains("\u{1b}]0;owned") && !screen.contains("\u{1b}[2J"), "{screen:?}");
+}
+
+#[test]
+fn wide_characters_do_not_overflow_the_terminal() {
+    let jobs = Jobs::new();
+    let wide = "日本語".repeat(16);
+    for (name, many) in [("one", &[][..]), ("many", &["--count", "1"])] {
+        let prompt = format!("print {wide}\n{}", jobs.hold(name));
+        let terminal = Terminal::open(&jobs, &[&["run", "--task", name], many, &["--", &prompt]].concat());
+        terminal.shows("日本語");
+        jobs.let_go(name);
+        let (status, screen) = terminal.wait();
+        assert_eq!(status, 0, "{screen}");
+        let rows = screen.split(['\r', '\n']).map(|row| anstream::adapter::strip_str(row).to_string());
+        let rows: Vec<_> = rows.filter(|row| row.contains("  0m0") && row.contains("  日本語")).collect();
+        assert!(!rows.is_empty() && rows.iter().all(|row| row.width() <= 80), "{rows:#?}");
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use spinney_core::{Job, JobStatus};
+use unicode_width::UnicodeWidthStr;
 
 use super::ending::{outcome, stop_word};
 use super::watched::Watched;
@@ -42,7 +43,7 @@ impl Live {
             Row { bar, spins: None, message: String::new() }
         });
         let rows = rows.collect();
-        let names = watched.iter().map(|watched| name(&watched.job, many).chars().count());
+        let names = watched.iter().map(|watched| name(&watched.job, many).width());
         Self { name_width: names.max().unwrap_or(0), rows, block, many }
     }
 
@@ -59,7 +60,8 @@ impl Live {
                     false => row.bar.disable_steady_tick(),
                 }
             }
-            let name = format!("{:<1$}", name(&watched.job, self.many), self.name_width);
+            let name = name(&watched.job, self.many);
+            let name = format!("{name}{}", " ".repeat(self.name_width.saturating_sub(name.width())));
             let message = message(watched, name);
             if row.message != message {
                 row.bar.set_message(message.clone());

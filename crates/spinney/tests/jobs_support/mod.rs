@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -142,7 +143,9 @@ pub fn group_and_session(process: u32) -> (u32, u32) {
 /// The program at a terminal of its own, made by `script`.
 pub struct Terminal {
     child: Child,
-    screen: JoinHandle<String>,
+    /// All that was drawn so far.
+    screen: Arc<Mutex<Vec<u8>>>,
+    reader: JoinHandle<()>,
 }
 
 impl Terminal {
@@ -155,12 +158,25 @@ impl Terminal {
         script.current_dir(jobs.story.repository.path()).env("TERM", "xterm").env("SHELL", "/bin/sh");
         let mut child = script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut out = child.stdout.take().unwrap();
-        let screen = std::thread::spawn(move || {
-            let mut bytes = Vec::new();
-            out.read_to_end(&mut bytes).unwrap();
-            String::from_utf8_lossy(&bytes).into_owned()
+        let screen = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&screen);
+        let reader = std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(count @ 1..) = out.read(&mut bytes) {
+                seen.lock().unwrap().extend(&bytes[..count]);
+            }
         });
-        Self { child, screen }
+        Self { child, screen, reader }
+    }
+
+    fn screen(&self) -> String {
+        String::from_utf8_lossy(&self.screen.lock().unwrap()).into_owned()
+    }
+
+    /// Waits until something was drawn.
+    #[track_caller]
+    pub fn shows(&self, text: &str) {
+        wait_until(|| self.screen().contains(text), LONG);
     }
 
     /// Types something.
@@ -176,7 +192,9 @@ impl Terminal {
         let stdin = self.child.stdin.take();
         let status = self.child.wait().unwrap();
         drop(stdin);
-        (status.code().unwrap(), self.screen.join().unwrap())
+        self.reader.join().unwrap();
+        let screen = self.screen.lock().unwrap();
+        (status.code().unwrap(), String::from_utf8_lossy(&screen).into_owned())
     }
 }
 
