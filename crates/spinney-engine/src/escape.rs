@@ -15,11 +15,20 @@ use spinney_core::names::cut_for_message;
 use spinney_core::{BranchName, CommitId};
 use spinney_git::{CheckoutFile, Repository};
 
+use crate::verdict::plural;
 use crate::{Error, Result};
 
 /// How many paths are told; of more, only how many.
 const MOST_PATHS: usize = 1000;
 const MOST_PATH_CHARACTERS: usize = 400;
+/// How many paths a sentence names.
+const NAMED: usize = 10;
+/// What can be said of a file.
+const WAYS: [&str; 4] = [CHANGED, NEW, DELETED, STAGED];
+const CHANGED: &str = "changed";
+const NEW: &str = "new";
+const DELETED: &str = "deleted";
+const STAGED: &str = "staged";
 /// As few files as one thread looks at in the time that starting another takes.
 const WORTH_A_THREAD: usize = 1000;
 const MOST_THREADS: usize = 4;
@@ -125,6 +134,24 @@ impl CheckoutPrint {
     }
 }
 
+/// What changed in a main checkout, for a sentence: how many files, what else, and the first few by name.
+#[must_use]
+pub fn escapes_in_words(told: &[String]) -> String {
+    let is_file = |text: &&String| WAYS.iter().any(|way| text.ends_with(&format!(" ({way})")));
+    let more = told.last().and_then(|text| text.strip_prefix("and ")?.strip_suffix(" more")?.parse().ok());
+    let (files, more) = (told.iter().filter(is_file).count(), more.unwrap_or(0));
+    let others = told.iter().filter(|text| !is_file(text)).take(told.len() - files - usize::from(more > 0));
+    let mut named: Vec<&str> = others.map(String::as_str).collect();
+    let room = NAMED.saturating_sub(named.len());
+    named.extend(told.iter().filter(is_file).take(room).map(String::as_str));
+    let left_out = (files + more).saturating_sub(room);
+    let mut words = named.join(", ");
+    if left_out > 0 {
+        words.push_str(&format!(", {left_out} more"));
+    }
+    if files > 0 { format!("{}: {words}", plural(files + more, "file")) } else { words }
+}
+
 async fn own_stashes(git: &Repository, branch: &BranchName) -> Result<Vec<CommitId>> {
     let stashes = git.load_stashes().await?.into_iter();
     Ok(stashes.filter(|stash| stash.branch.as_deref() == Some(branch.as_str())).map(|stash| stash.commit).collect())
@@ -134,11 +161,11 @@ fn compare_file(before: Option<&FilePrint>, after: Option<&FilePrint>) -> Option
     let nothing = FilePrint::default();
     let (before, after) = (before.unwrap_or(&nothing), after.unwrap_or(&nothing));
     match (&before.found, &after.found) {
-        (Some(_), None) => Some("deleted"),
-        (None, Some(_)) => Some("new"),
-        (None, None) if before.late => Some("deleted"),
-        (Some(old), Some(new)) if old != new || before.late => Some("changed"),
-        _ => (before.staged != after.staged).then_some("staged"),
+        (Some(_), None) => Some(DELETED),
+        (None, Some(_)) => Some(NEW),
+        (None, None) if before.late => Some(DELETED),
+        (Some(old), Some(new)) if old != new || before.late => Some(CHANGED),
+        _ => (before.staged != after.staged).then_some(STAGED),
     }
 }
 
@@ -201,4 +228,24 @@ fn is_after(metadata: &fs::Metadata, since: SystemTime) -> bool {
     let Ok(since) = since.duration_since(SystemTime::UNIX_EPOCH) else { return true };
     let since = (i64::try_from(since.as_secs()).unwrap_or(i64::MAX), i64::from(since.subsec_nanos()));
     (metadata.ctime(), metadata.ctime_nsec()) > since
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_counts_files_and_names_the_first() {
+        let told = |texts: &[&str]| escapes_in_words(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
+        assert_eq!(told(&["a.txt (changed)"]), "1 file: a.txt (changed)");
+        assert_eq!(
+            told(&["HEAD (main → x)", "a (new)", "b (staged)"]),
+            "2 files: HEAD (main → x), a (new), b (staged)"
+        );
+        assert_eq!(told(&["HEAD (moved)", "stash (of main)"]), "HEAD (moved), stash (of main)");
+        let mut many: Vec<String> = (0..MOST_PATHS).map(|number| format!("{number:04} (new)")).collect();
+        many.push("and 500 more".to_owned());
+        let words = escapes_in_words(&many);
+        assert!(words.starts_with("1500 files: 0000 (new), ") && words.ends_with("0009 (new), 1490 more"), "{words}");
+    }
 }

@@ -56,7 +56,7 @@ pub use deliver::Delivery;
 pub use doctor::{Check, Mark};
 pub use engine::{Engine, EngineOptions};
 pub use error::{Census, Error, ErrorKind, Result, size};
-pub use escape::CheckoutPrint;
+pub use escape::{CheckoutPrint, escapes_in_words};
 pub use home::Home;
 pub use inspect::{Details, Shown};
 pub use lookup::Among;

@@ -2,8 +2,9 @@
 
 use std::io::IsTerminal;
 
-use spinney_core::{Job, JobStatus, Push, WorkspaceStatus};
-use spinney_engine::{Engine, plural};
+use spinney_core::{Job, JobStatus, Push, Workspace, WorkspaceStatus};
+use spinney_engine::{Engine, escapes_in_words, plural};
+use spinney_git::REMOTE_HAS_MOVED_ON;
 
 use super::live::lasted;
 use crate::app::App;
@@ -89,7 +90,8 @@ fn delivered(job: &Job) -> Option<String> {
         Push::Pushed => "pushed",
         Push::NoRemote => "not pushed: there is no remote",
         Push::Off => "not pushed, as its agent is set",
-        Push::Refused => "not pushed: the remote refused it",
+        // Why is among the warnings.
+        Push::Refused => "not pushed: that failed",
     };
     Some(format!("{}, {push}", changes(job)))
 }
@@ -125,8 +127,7 @@ fn warnings(job: &Job) -> Vec<String> {
     let outcome = &job.outcome;
     let mut warnings = Vec::new();
     if !outcome.escaped.is_empty() {
-        let files = plural(outcome.escaped.len(), "file");
-        warnings.push(format!("{files} changed in the main checkout meanwhile: {}", named(&outcome.escaped)));
+        warnings.push(format!("the main checkout changed meanwhile: {}", escapes_in_words(&outcome.escaped)));
     }
     if !outcome.denied.is_empty() {
         let times = plural(outcome.denied.len(), "time");
@@ -147,13 +148,14 @@ fn named(texts: &[String]) -> String {
 async fn next(engine: &Engine, job: &Job) -> Result<Vec<String>> {
     let workspace = jobs::workspace_of(engine, job).await?;
     let live = workspace.as_ref().filter(|workspace| workspace.status.is_live());
-    let look = live.map(|workspace| format!("look: cd \"$(spinney path {})\"", workspace.name));
+    let there = live.filter(|workspace| workspace.path.is_dir());
+    let look = there.map(|workspace| format!("look: cd \"$(spinney path {})\"", workspace.name));
     if job.status == JobStatus::Completed {
         let stays = !matches!(job.outcome.push, Some(Push::Pushed | Push::Nothing));
         return Ok(look.filter(|_| stays).into_iter().collect());
     }
     let mut lines = Vec::new();
-    if let Some(workspace) = live {
+    if let Some(workspace) = there {
         let commits = match job.outcome.commits {
             0 => String::new(),
             commits if workspace.metadata.pushed_commit == job.outcome.commit => {
@@ -162,6 +164,9 @@ async fn next(engine: &Engine, job: &Job) -> Result<Vec<String>> {
             commits => format!(" ({}, not pushed)", plural(count(commits), "commit")),
         };
         lines.push(format!("its work is in {}{commits}", workspace.name));
+        lines.extend(what_mends(engine, job, workspace).await?);
+    } else if let Some(workspace) = live {
+        lines.push(format!("its directory is gone; what was committed is on `{}`", workspace.branch));
     } else if let Some(workspace) = workspace.filter(|workspace| workspace.status == WorkspaceStatus::Trashed) {
         let (name, id) = (&workspace.name, &workspace.id);
         lines.push(format!("{name} is in the trash: spinney restore {id}"));
@@ -170,4 +175,24 @@ async fn next(engine: &Engine, job: &Job) -> Result<Vec<String>> {
     let look = look.unwrap_or_else(|| format!("look: spinney logs {}", job.id));
     lines.push(format!("{again}     {look}"));
     Ok(lines)
+}
+
+/// What must be done before the job can go on, where another try alone would end the same.
+async fn what_mends(engine: &Engine, job: &Job, workspace: &Workspace) -> Result<Option<String>> {
+    if workspace.path.join(".git").symlink_metadata().is_err() {
+        let repository = engine.repositories().await?.into_iter().find(|known| known.id == workspace.repository_id);
+        let place = repository.map(|repository| repository.root.unwrap_or(repository.common_dir));
+        return Ok(place.map(|place| format!("its `.git` file is gone: git -C {} worktree repair", place.display())));
+    }
+    let has_moved_on = job.outcome.error.as_deref().is_some_and(|error| error.contains(REMOTE_HAS_MOVED_ON));
+    if job.outcome.push != Some(Push::Refused) || !has_moved_on {
+        return Ok(None);
+    }
+    let remote = match engine.context_of(workspace).await {
+        Ok(context) => engine.remote(&context).await?.map(|remote| remote.name),
+        Err(_) => None,
+    };
+    let branch = job.outcome.branch.as_deref().unwrap_or(workspace.branch.as_str());
+    let remote = remote.unwrap_or_else(|| "origin".to_owned());
+    Ok(Some(format!("first: spinney exec {} -- git pull --rebase {remote} {}", workspace.name, words::plain(branch))))
 }
