@@ -83,8 +83,12 @@ impl Engine {
         let marked = Marker::load(worktree.admin_dir()).map(|marker| marker.work);
         let mut request = Request::new(self.free_work(context, &branch, marked).await?);
         request.base = base;
-        match self.adopt_worktree(context, &worktree, branch, &request).await? {
-            Some(workspace) => Ok(workspace),
+        if let Some(workspace) = self.adopt_worktree(context, &worktree, branch.clone(), &request).await? {
+            return Ok(workspace);
+        }
+        // Git lets two worktrees have one branch if it is made to; of workspaces, one has it.
+        match self.store.read().await?.workspace_on_branch(&context.repository.id, &branch).await? {
+            Some(Workspace { name, status, .. }) => Err(Error::BranchOfWorkspace { branch, name, status }),
             None => Err(Error::Busy { name: request.work.workspace_name() }),
         }
     }

@@ -42,6 +42,11 @@ impl CliError {
         Self::new(ErrorKind::Held, message).hinted("wait for it, and run the same command again")
     }
 
+    /// Somebody holds it, and waiting does not help.
+    pub fn stuck(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Held, message)
+    }
+
     pub fn not_found(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::NotFound, message)
     }

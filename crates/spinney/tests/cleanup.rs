@@ -114,7 +114,7 @@ fn what_is_merged_goes_and_what_is_open_stays_with_its_reasons() {
     // For people: what went and why, what stays and why.
     let told = story.cli.run(&["cleanup"]).ok();
     assert!(
-        told.stdout.contains("removed issue-1: ") && told.stdout.contains("kept issue-3: 1 file dirty"),
+        told.stdout.contains("removed issue-1: ") && told.stdout.contains("kept issue-3: dirty (1 file), "),
         "{told:?}"
     );
     assert!(told.stderr.contains("2 workspaces"), "{told:?}");

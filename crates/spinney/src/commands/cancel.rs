@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde_json::json;
-use spinney_core::{Cancel, Job};
+use spinney_core::{Cancel, Job, JobId};
 use spinney_engine::Engine;
 use spinney_jobs::Jobs;
 
@@ -49,7 +49,7 @@ pub async fn run(app: &App, args: CancelArgs) -> Result<u8> {
     let mut ended = Vec::new();
     for (name, job) in asked {
         app.ui.progress.set(format!("waiting for job {} to end", job.id));
-        match wait(&jobs, &job, deadline).await {
+        match wait(&jobs, &job, how, deadline).await {
             Ok(job) => ended.push(job),
             Err(error) => failed.push((name.clone(), error)),
         }
@@ -86,17 +86,49 @@ async fn ask(app: &App, engine: &Engine, jobs: &Jobs<'_>, name: &str, how: Cance
     Ok(job)
 }
 
-async fn wait(jobs: &Jobs<'_>, job: &Job, deadline: Instant) -> Result<Job> {
+async fn wait(jobs: &Jobs<'_>, job: &Job, how: Cancel, deadline: Instant) -> Result<Job> {
     while !jobs.is_over(job).await? {
         if Instant::now() > deadline {
             let message = format!("job {} was asked to end {} s ago, and has not", job.id, PATIENCE.as_secs());
-            return Err(CliError::held(message).hinted(format!("`spinney cancel {} --now` does not ask", job.id)));
+            return Err(CliError::stuck(message).hinted(what_ends(&job.id, how, process_of(&job.id))));
         }
         tokio::time::sleep(LOOK_EVERY).await;
     }
     // One whose process died meanwhile is not settled yet.
     jobs.recover().await?;
     Ok(jobs.load(&job.id).await?)
+}
+
+/// A process that runs a job.
+struct Process {
+    pid: u32,
+    /// Somebody stopped it, and it hears nothing.
+    stopped: bool,
+}
+
+/// Looks for the process of a job by how it was started; none where the system has no `/proc`.
+fn process_of(id: &JobId) -> Option<Process> {
+    let wanted = format!("\0job-run\0{id}\0");
+    let entries = std::fs::read_dir("/proc").ok()?.flatten();
+    entries.into_iter().find_map(|entry| {
+        let pid = entry.file_name().to_str()?.parse().ok()?;
+        let line = std::fs::read(entry.path().join("cmdline")).ok()?;
+        let stat = std::fs::read_to_string(entry.path().join("stat")).ok()?;
+        let stopped = stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'));
+        String::from_utf8_lossy(&line).contains(&wanted).then_some(Process { pid, stopped })
+    })
+}
+
+/// What ends a job that did not end.
+fn what_ends(id: &JobId, how: Cancel, process: Option<Process>) -> String {
+    match process {
+        Some(Process { pid, stopped: true }) => {
+            format!("its process {pid} is stopped: `kill -CONT {pid}` lets it go on, and end")
+        }
+        _ if how != Cancel::AtOnce => format!("`spinney cancel {id} --now` does not ask"),
+        Some(Process { pid, .. }) => format!("`kill -9 {pid}` ends its process; `spinney retry {id}` goes on later"),
+        None => "`spinney doctor` tells what is wrong".to_owned(),
+    }
 }
 
 fn tell(app: &App, job: &Job) {
@@ -107,4 +139,30 @@ fn tell(app: &App, job: &Job) {
     let again = format!("again: spinney retry {}", job.id);
     app.ui.say(format!("job {} ({} on {}) is {}{after}", job.id, job.agent, job.work.workspace_name(), job.status));
     app.ui.say(again);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_told_to_do_what_did_not_help() {
+        let id = JobId::generate();
+        let process = |stopped| Some(Process { pid: 42, stopped });
+        assert!(what_ends(&id, Cancel::Asked, process(false)).contains("--now"));
+        for (how, process, helps) in [
+            (Cancel::AtOnce, process(false), "`kill -9 42`"),
+            (Cancel::AtOnce, process(true), "`kill -CONT 42`"),
+            (Cancel::Asked, process(true), "`kill -CONT 42`"),
+            (Cancel::AtOnce, None, "`spinney doctor`"),
+        ] {
+            let told = what_ends(&id, how, process);
+            assert!(told.contains(helps) && !told.contains("--now"), "{told}");
+        }
+    }
+
+    #[test]
+    fn only_the_process_of_a_job_is_taken_for_it() {
+        assert!(process_of(&JobId::generate()).is_none());
+    }
 }

@@ -183,5 +183,5 @@ fn tell(app: &App, report: &Report, forgotten: &Forgotten, dry_run: bool, trash_
 }
 
 fn reason_text(reason: &Reason) -> String {
-    format!("{} {}", reason.detail, reason.code)
+    format!("{} ({})", reason.code, reason.detail)
 }
