@@ -47,6 +47,17 @@ fn a_worktree_is_adopted_as_it_is() {
 }
 
 #[test]
+fn of_two_worktrees_with_one_branch_one_is_adopted() {
+    let story = Story::new();
+    let (one, two) = (story.foreign_worktree("one", "feature"), story.foreign_worktree("two", "other"));
+    story.sandbox().git(&two, &["checkout", "--quiet", "--ignore-other-worktrees", "feature"]);
+    let told = story.cli.run(&["adopt", "--all"]).ok();
+    assert_eq!(told.stdout, format!("{}\n", one.display()));
+    assert!(told.stderr.contains("branch `feature` belongs to task-feature, which is active"), "{}", told.told());
+    refused(&story.cli, 5, &["adopt", two.to_str().unwrap()]).says(&["belongs to task-feature"]);
+}
+
+#[test]
 fn a_worktree_is_adopted_by_its_branch() {
     let story = Story::new();
     let exact = story.foreign_worktree("one", "issue-1");

@@ -295,7 +295,11 @@ fn a_repository_with_live_workspaces_is_not_forgotten() {
     cli.run(&["repo", "add", &file_url(&remote), "--name", "acme/app"]).ok();
     let clone = sandbox.spinney_home().join("repos/local/acme/app.git");
     let workspace = make(&cli, &["--repo", "acme/app", "--issue", "1"]);
-    refused(&cli, 3, &["repo", "rm", "acme/app"]).says(&["acme/app has 1 live workspace"]).hints(&["spinney ls"]);
+    for force in [&[][..], &["--force"]] {
+        let refusal = refused(&cli, 3, &[&["repo", "rm", "acme/app"], force].concat());
+        refusal.says(&["acme/app has 1 live workspace"]).hints(&["spinney ls"]);
+        assert!(!refusal.0.stderr.contains("--force"), "what is there is not forgotten by force: {}", refusal.0.told());
+    }
     assert!(workspace.path().is_dir() && clone.is_dir());
     assert_eq!(known(&cli), ["acme/app"]);
 }
