@@ -159,6 +159,8 @@ pub enum Error {
     Internal { what: String },
 }
 
+const MOUNT_FOR_WRITING: &str = "mount it for writing; `--home DIR` and `workspace.path` decide where things go";
+
 impl Error {
     pub(crate) fn files(path: &std::path::Path, doing: &'static str) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
@@ -234,6 +236,7 @@ impl Error {
         match self {
             Self::Config(error) => error.hint().into_iter().collect(),
             Self::HomeUnusable { .. } => hint("choose another with `--home DIR` or `SPINNEY_HOME`"),
+            Self::Files { source, .. } if source.kind() == io::ErrorKind::ReadOnlyFilesystem => hint(MOUNT_FOR_WRITING),
             Self::Files { .. } => {
                 hint("see who owns it and what stands there; `--home DIR` and `workspace.path` decide where things go")
             }
@@ -260,9 +263,7 @@ impl Error {
             Self::MissingHead { .. } => hint("`spinney repo sync` fetches all branches; `--sha SHA` names a commit"),
             Self::Busy { .. } => hint("wait for it, and run the same command again"),
             Self::Store(error) => error.hint().into_iter().collect(),
-            Self::DiskFull { .. } => {
-                hint("free some space, then run the same command again; nothing was left half done")
-            }
+            Self::DiskFull { .. } => hint("free some space, then run the same command again"),
             Self::UnknownRepository { .. } => {
                 hint("`spinney repo ls` shows the known ones, `spinney repo add URL|PATH` adds one")
             }
@@ -344,6 +345,7 @@ impl Error {
                 hint("check the network and `git remote -v`; `SPINNEY_WORKSPACE__FETCH=never` works without the remote")
             }
             Self::Git(Git::PermissionDenied { .. }) => hint("see who owns it, and run the same command again"),
+            Self::Git(Git::ReadOnly { .. }) => hint(MOUNT_FOR_WRITING),
             Self::Git(Git::NoSpace { .. }) => hint("free some space, then run the same command again"),
             _ => Vec::new(),
         }
@@ -421,6 +423,17 @@ mod tests {
             "acme/app has 25 active workspaces (limit 25): 3 merged, 2 stale for 14+ days, 20 active"
         );
         assert_eq!(error.kind(), ErrorKind::Blocked);
+    }
+
+    #[test]
+    fn hints_promise_nothing_and_know_a_disk_from_its_owner() {
+        let place = std::path::Path::new("/srv/x");
+        let full = Error::files(place, "written")(io::ErrorKind::StorageFull.into());
+        assert_eq!(full.hints(), ["free some space, then run the same command again"]);
+        let read_only = Error::files(place, "written")(io::ErrorKind::ReadOnlyFilesystem.into());
+        assert!(read_only.hints()[0].starts_with("mount it for writing"), "{:?}", read_only.hints());
+        let denied = Error::files(place, "written")(io::ErrorKind::PermissionDenied.into());
+        assert!(denied.hints()[0].starts_with("see who owns it"), "{:?}", denied.hints());
     }
 
     #[test]

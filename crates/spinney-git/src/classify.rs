@@ -44,8 +44,11 @@ pub(crate) fn classify(shown: &str, directory: &Path, status: i32, stderr: &str)
     if has("'lfs' is not a git command") {
         return Error::LfsMissing;
     }
-    if has("Permission denied") || has("Read-only file system") || has("insufficient permission") {
-        let marks = ["Permission denied", "Read-only file system", "insufficient permission"];
+    if has("Read-only file system") {
+        return Error::ReadOnly { detail: line_with(stderr, &["Read-only file system"]) };
+    }
+    if has("Permission denied") || has("insufficient permission") {
+        let marks = ["Permission denied", "insufficient permission"];
         return Error::PermissionDenied { detail: line_with(stderr, &marks) };
     }
     Error::Failed { command: shown.to_owned(), status, stderr: stderr.trim().to_owned() }
@@ -308,6 +311,7 @@ mod tests {
             of("fatal: could not create work tree dir '/x': Permission denied"),
             Error::PermissionDenied { .. }
         ));
+        assert!(matches!(of("fatal: could not open '/x' for writing: Read-only file system"), Error::ReadOnly { .. }));
     }
 
     proptest! {

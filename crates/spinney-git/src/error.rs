@@ -70,6 +70,8 @@ pub enum Error {
     NoSpace { detail: String },
     #[error("permission denied: {detail}")]
     PermissionDenied { detail: String },
+    #[error("the file system is mounted read-only: {detail}")]
+    ReadOnly { detail: String },
     #[error("`{command}` did not end within {}", seconds(*.after))]
     Timeout { command: String, after: Duration },
 
@@ -132,9 +134,8 @@ impl Error {
         let detail = || format!("can't {action} `{}`", path.display());
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::NoSpace { detail: detail() },
-            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                Self::PermissionDenied { detail: detail() }
-            }
+            io::ErrorKind::PermissionDenied => Self::PermissionDenied { detail: detail() },
+            io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { detail: detail() },
             _ => Self::Io { action, path: path.to_owned(), source },
         }
     }

@@ -66,8 +66,11 @@ impl Error {
                 "check `store.url` or `SPINNEY_DATABASE_URL`; without either it is SQLite in the home"
             }
             Self::Busy { .. } => "wait for the other process, and run the same command again",
-            Self::Full { .. } => "free some space, then run the same command again; nothing was left half done",
-            Self::ReadOnly { .. } | Self::Permission { .. } | Self::Io { .. } => {
+            Self::Full { .. } => "free some space, then run the same command again",
+            Self::ReadOnly { .. } => {
+                "see whether its disk is mounted for writing, and who owns it; `--home DIR` or `SPINNEY_HOME` choose another place"
+            }
+            Self::Permission { .. } | Self::Io { .. } => {
                 "see who owns it; `--home DIR` or `SPINNEY_HOME` choose another place"
             }
             Self::Corrupt { .. } => {
@@ -139,10 +142,16 @@ fn sqlite(path: &Path, error: sqlx::Error) -> Error {
         Some(code::CORRUPT | code::NOTADB) => Error::Corrupt { path, source: Some(error.into()) },
         Some(code::FULL) => Error::Full { place, source: error.into() },
         Some(code::CANTOPEN) if !path.exists() => Error::Io { path, source: io::ErrorKind::NotFound.into() },
+        // Its companions can't be made there, whoever asks.
+        Some(code::CANTOPEN) if is_mounted_read_only(&path) => Error::ReadOnly { place, source: error.into() },
         // The file is there, so what is missing is the right to open it or its companions.
         Some(code::PERM | code::CANTOPEN | code::AUTH) => Error::Permission { path, source: error.into() },
         _ => Error::Query { place, source: error.into() },
     }
+}
+
+fn is_mounted_read_only(path: &Path) -> bool {
+    rustix::fs::statvfs(path).is_ok_and(|mounted| mounted.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY))
 }
 
 fn postgres(url: String, error: sqlx::Error) -> Error {

@@ -350,6 +350,26 @@ fn a_full_disk_is_told_and_leaves_nothing() {
 }
 
 #[test]
+fn a_home_that_can_only_be_read_is_told() {
+    let story = Story::new();
+    let Some(disk) = SmallDisk::mount(story.sandbox()) else {
+        println!("SKIPPED: a disk that can only be read needs root, to mount one");
+        return;
+    };
+    story.sandbox().write_config("[limits]\nmin_free_disk = \"0\"\n");
+    let cli = story.cli.with_variable("SPINNEY_HOME", &disk.1);
+    cli.run(&["ls"]).ok();
+    let mount = story.sandbox().cli("/bin/mount");
+    mount.run(&["-o", "remount,ro", &disk.1]).ok();
+    for arguments in [&["ls"][..], &["jobs"], &["new", "--issue", "1"]] {
+        let refusal = refused(&cli, 1, arguments);
+        refusal.says(&["spinney.db` can only be read"]).hints(&["mounted for writing"]);
+    }
+    mount.run(&["-o", "remount,rw", &disk.1]).ok();
+    cli.run(&["ls"]).ok();
+}
+
+#[test]
 fn a_damaged_git_file_is_never_taken_for_clean() {
     let story = Story::new();
     let workspace = story.make(&["--issue", "42"]);
