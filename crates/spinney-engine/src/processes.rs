@@ -58,10 +58,25 @@ const LAST_BREATH: Duration = Duration::from_secs(2);
 /// Ends every process that has this variable with this value in its environment: what we started, however it detached.
 pub(crate) fn end_started_with(variable: &str, value: &str) {
     let wanted = format!("{variable}={value}");
+    end_all(|| started_with(&wanted));
+}
+
+/// The same, of those inside a directory: a compiler's server, say, that serves others too goes on.
+pub(crate) fn end_inside(directory: &Path, variable: &str, value: &str) {
+    let wanted = format!("{variable}={value}");
+    end_all(|| {
+        let ours = started_with(&wanted);
+        let inside = if ours.is_empty() { Vec::new() } else { processes_inside(directory) };
+        let is_inside = |pid: &Pid| inside.iter().any(|found| found.pid.cast_signed() == pid.as_raw_nonzero().get());
+        ours.into_iter().filter(is_inside).collect()
+    });
+}
+
+fn end_all(find: impl Fn() -> Vec<Pid>) {
     let deadline = Instant::now() + LAST_BREATH;
     // Killed and gone are two things, and what is not gone may still write.
     loop {
-        let found = started_with(&wanted);
+        let found = find();
         if found.is_empty() || Instant::now() > deadline {
             return;
         }

@@ -37,7 +37,7 @@ pub(crate) fn spare(child: Child) {
 
 /// Makes this process the one that adopts orphaned descendants, and hides its environment from them.
 pub(crate) fn become_head() {
-    // Where the system has no such thing, processes are still found by their environment.
+    // Elsewhere there is neither this nor a `/proc` to look through: an agent's own process group is all that is ended.
     #[cfg(target_os = "linux")]
     {
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));

@@ -268,3 +268,21 @@ fn an_open_pull_request_keeps_a_workspace_from_all_but_its_own_job() {
     assert!(gone.0["pull_request"].is_string(), "{:#}", gone.0);
     assert_eq!(workshop.story.show(gone.text("workspace")).0["status"], "trashed");
 }
+
+#[test]
+fn what_a_set_up_leaves_running_holds_no_workspace() {
+    let workshop = Workshop::new("");
+    let left = workshop.beside_text("left");
+    let line = serde_json::to_string(&format!("sleep 100 & echo $! > {left}")).unwrap();
+    workshop.configure(&format!("[workspace]\nsetup = [{line}]\n"));
+    let cold = workshop.complete(&[], "write a.txt a");
+    assert!(!is_alive(read_pid(&workshop.beside("left"))), "a job ends all that it started");
+    assert_eq!(workshop.story.show(cold.text("workspace")).0["status"], "trashed");
+
+    std::fs::remove_file(workshop.beside("left")).unwrap();
+    workshop.cli.with_variable("SPINNEY_POOL__SIZE", "1").run(&["pool", "fill"]).ok();
+    assert!(!is_alive(read_pid(&workshop.beside("left"))), "nobody has the workspace yet");
+    let warm = workshop.complete(&[], "write a.txt a");
+    workshop.assert_logged(warm.id(), ", warm");
+    assert_eq!(workshop.story.show(warm.text("workspace")).0["status"], "trashed");
+}

@@ -191,6 +191,8 @@ impl Engine {
             let carried = copy::carry_over(context, &workspace.path, &before, Replace::Always, &listening).await?;
             self.bring_parts(context, tree, &listening).await?;
             self.set_up(context, &workspace, &running.operation.id, &listening).await?;
+            // It would hold a workspace that nobody has yet, and later the removal of somebody's.
+            processes::end_inside(&workspace.path, SETUP_VARIABLE, running.operation.id.as_str());
             fail::point("warm.prepared")?;
             Ok(carried)
         };
