@@ -283,7 +283,7 @@ mod tests {
         let mut log = Log::open(&path).unwrap();
         log.emit(text("one"));
         log.flush();
-        let mut reader = LogReader::new(path.clone());
+        let mut reader = LogReader::new(path);
         reader.stop_here().unwrap();
         let behind = reader.behind().unwrap();
         log.emit(text("two"));
