@@ -100,6 +100,7 @@ async fn wait(jobs: &Jobs<'_>, job: &Job, how: Cancel, deadline: Instant) -> Res
 }
 
 /// A process that runs a job.
+#[derive(Clone, Copy)]
 struct Process {
     pid: u32,
     /// Somebody stopped it, and it hears nothing.

@@ -18,7 +18,7 @@ const FAR_BEHIND_BYTES: u64 = 16 << 20;
 const TAIL_BYTES: u64 = 64 << 10;
 
 /// What is new about a job.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub enum News<'a> {
     Entry(&'a LogEntry),
     /// Its agent wrote more than could be followed: so many bytes of its log were passed over.
