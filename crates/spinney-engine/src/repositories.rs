@@ -88,7 +88,7 @@ impl Engine {
         if let Some(known) = self.store.read().await?.repository_at(&self.account, node, git.common_dir()).await? {
             return self.refresh_row(known, git).await;
         }
-        let url = git.load_remotes().await?.into_iter().find(|remote| remote.name == "origin").map(|remote| remote.url);
+        let url = self.load_url(git).await?;
         let name = add.name.clone().unwrap_or_else(|| suggest_name(git, url.as_deref()));
         let mut repository = Repository {
             id: RepositoryId::generate(),
@@ -97,7 +97,7 @@ impl Engine {
             name: name.clone(),
             common_dir: git.common_dir().to_owned(),
             root: git.root().map(Path::to_owned),
-            url: url.as_deref().map(without_credentials),
+            url,
             managed,
             token_env: add.token_env.clone(),
             tree_bytes: None,
@@ -134,6 +134,32 @@ impl Engine {
         Ok(known)
     }
 
+    /// Notes where a known repository's remote is by now, and what its token is in: a person says so by adding it again.
+    async fn renew_row(
+        &self,
+        known: Repository,
+        git: &spinney_git::Repository,
+        add: &AddRepository,
+    ) -> Result<Repository> {
+        let token_env = add.token_env.clone().or_else(|| known.token_env.clone());
+        let renewed = Repository { url: self.load_url(git).await?, token_env, ..known.clone() };
+        if renewed != known {
+            let mut db = self.store.write().await?;
+            db.update_repository(&renewed).await?;
+            db.commit().await?;
+        }
+        Ok(renewed)
+    }
+
+    /// The URL, without credentials, of the remote that the person's configuration names, else of `origin`, else of the
+    /// only one.
+    async fn load_url(&self, git: &spinney_git::Repository) -> Result<Option<String>> {
+        let remotes = git.load_remotes().await?;
+        let name = self.config.workspace.remote.as_deref().unwrap_or("origin");
+        let named = remotes.iter().find(|remote| remote.name == name);
+        Ok(named.or(remotes.first().filter(|_| remotes.len() == 1)).map(|remote| remote.url.clone()))
+    }
+
     /// Adds a repository by path (as it is) or by URL (one bare clone in the home).
     pub async fn add_repository(
         &self,
@@ -149,6 +175,7 @@ impl Engine {
         if path.is_dir() && !place.contains("://") {
             let git = spinney_git::Repository::discover(self.git().await?, &path).await?;
             let repository = self.register(&git, add, false).await?;
+            let repository = self.renew_row(repository, &git, add).await?;
             return self.context(repository, git).await;
         }
         self.clone_repository(place, add, observer).await

@@ -133,6 +133,24 @@ fn a_named_token_is_used_and_never_written_down() {
 }
 
 #[test]
+fn a_remote_that_a_person_moved_is_said_again() {
+    let (sandbox, _remote, cli) = with_remote();
+    let [old, new] = [(); 2].map(|()| HttpRemote::with_token(&sandbox, TOKEN));
+    let [here, there] = [&old, &new].map(|server| server.url("acme/app.git"));
+    let clone = sandbox.path().join("mine");
+    sandbox.git(sandbox.path(), &["clone", "--quiet", &old.url_with_token("acme/app.git"), clone.to_str().unwrap()]);
+    let git = |arguments: &[&str]| sandbox.git(&clone, arguments);
+    git(&["remote", "set-url", "origin", &here]);
+    let cli = cli.in_directory(&clone).with_variable("APP_TOKEN", TOKEN);
+    cli.run(&["repo", "add", ".", "--token-env", "APP_TOKEN"]).ok();
+    cli.run(&["repo", "sync"]).ok();
+    git(&["remote", "set-url", "origin", &there]);
+    refused(&cli, 1, &["repo", "sync"]).says(&["no token went along", &there[..there.len() - "acme/app.git".len()]]);
+    assert_eq!(cli.run(&["repo", "add", ".", "--json"]).ok().json()["url"], there);
+    cli.run(&["repo", "sync"]).ok();
+}
+
+#[test]
 fn credentials_in_an_address_are_used_once_and_not_written_down() {
     let (sandbox, _remote, cli) = with_remote();
     let server = HttpRemote::with_token(&sandbox, TOKEN);
