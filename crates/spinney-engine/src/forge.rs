@@ -8,6 +8,7 @@ use spinney_core::{Forge, ForgeKind, Workspace};
 use spinney_forge::{ForgeOptions, KindOptions, Located, Patience, locate, token};
 
 use crate::context::Context;
+use crate::proxy::proxy_for;
 use crate::verdict::ForgeWord;
 use crate::{Engine, Error, Result};
 
@@ -65,7 +66,10 @@ impl Engine {
             forgejo: kind(&config.forgejo),
             ..ForgeOptions::default()
         };
-        Ok(locate(&remote.url, &options).map(|located| (located, options)))
+        Ok(locate(&remote.url, &options).map(|located| {
+            let proxy = proxy_for(&self.texts(), &located.api_url);
+            (located, ForgeOptions { proxy, ..options })
+        }))
     }
 
     /// The variable that a forge's token is in; none where there is no token, or another program knows it.

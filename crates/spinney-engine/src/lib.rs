@@ -33,6 +33,7 @@ mod populate;
 mod prepare;
 mod processes;
 mod provider;
+mod proxy;
 mod reconcile;
 mod recover;
 mod remove;

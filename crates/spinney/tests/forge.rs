@@ -3,11 +3,14 @@
 mod common;
 mod support;
 
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
 use std::time::Duration;
 
 use common::Story;
 use serde_json::Value;
-use spinney_testkit::{Cli, TestForge, Trouble, scripted_agent};
+use spinney_testkit::{Cli, TestForge, Trouble, scripted_agent, wait_until};
 use support::work::codes;
 
 /// Where the remote seems to be: git is led to a directory, and the forge's API is on the same host.
@@ -93,7 +96,7 @@ fn what_came_after_the_merge_is_not_merged() {
     let number = forged.offer();
     forged.merge_unrecognisably(number);
     let path = forged.story.show("issue-1").path();
-    std::fs::write(path.join("later.txt"), "later").unwrap();
+    fs::write(path.join("later.txt"), "later").unwrap();
     forged.story.sandbox().git(&path, &["add", "--all"]);
     forged.story.sandbox().git(&path, &["commit", "--quiet", "--message", "later"]);
     assert_eq!(kept(&forged.sweep(&[])), ["unpushed", "unmerged"]);
@@ -117,7 +120,7 @@ fn closed_work_that_is_nowhere_else_stays() {
     let forged = Forged::new();
     let number = forged.offer();
     forged.forge.close(number);
-    std::fs::write(forged.story.show("issue-1").path().join("notes.md"), "mine").unwrap();
+    fs::write(forged.story.show("issue-1").path().join("notes.md"), "mine").unwrap();
     assert_eq!(kept(&forged.sweep(&["--include-closed"])), ["untracked"]);
 }
 
@@ -174,6 +177,35 @@ fn doctor_tells_whether_the_forge_takes_the_token() {
     assert!(none.starts_with('!') && none.contains("wants a token") && none.contains("set GITHUB_TOKEN"), "{none}");
     forged.forge.trouble(Trouble::LimitReached(Duration::from_secs(600)));
     assert!(line(&forged.cli, 0).starts_with('!'));
+}
+
+#[test]
+fn a_forge_behind_a_proxy_is_asked_through_it() {
+    let forged = Forged::new();
+    let config = fs::read_to_string(forged.story.sandbox().config_file()).unwrap();
+    let api_url = "https://forge.invalid/api/v3";
+    forged.story.sandbox().write_config(&config.replace(&forged.forge.api_url(), api_url));
+    let remote = "https://forge.invalid/acme/app.git";
+    forged.story.change(|repository| repository.git(&["remote", "set-url", "origin", remote]));
+    let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
+    proxy.set_nonblocking(true).unwrap();
+    let address = format!("http://{}", proxy.local_addr().unwrap());
+    forged.cli.run(&["repo", "add", "."]).ok();
+    let doctor = forged.cli.with_variable("HTTPS_PROXY", &address).spawn(&["doctor"]);
+    let mut asked = None;
+    wait_until(
+        || {
+            asked = proxy.accept().ok();
+            asked.is_some()
+        },
+        Duration::from_secs(30),
+    );
+    let (stream, _) = asked.unwrap();
+    stream.set_nonblocking(false).unwrap();
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).unwrap();
+    assert!(line.starts_with("CONNECT forge.invalid:443 "), "{line}");
+    doctor.kill();
 }
 
 #[test]
