@@ -57,7 +57,7 @@ impl Run<'_> {
             Err(error) => return self.warn(format!("the main checkout could not be watched: {error}")),
         }
         if !self.job.outcome.escaped.is_empty() {
-            let paths = self.job.outcome.escaped.join(", ");
+            let paths = spinney_engine::escapes_in_words(&self.job.outcome.escaped);
             self.warn(format!("the main checkout changed meanwhile: {paths}"));
         }
     }
