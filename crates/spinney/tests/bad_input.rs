@@ -361,9 +361,12 @@ fn a_home_that_can_only_be_read_is_told() {
     cli.run(&["ls"]).ok();
     let mount = story.sandbox().cli("/bin/mount");
     mount.run(&["-o", "remount,ro", &disk.1]).ok();
+    // What only looks may get its answer all the same: that depends on what SQLite left beside its file.
     for arguments in [&["ls"][..], &["jobs"], &["new", "--issue", "1"]] {
-        let refusal = refused(&cli, 1, arguments);
-        refusal.says(&["spinney.db` can only be read"]).hints(&["mounted for writing"]);
+        if arguments[0] == "new" || cli.run(arguments).status != 0 {
+            let refusal = refused(&cli, 1, arguments);
+            refusal.says(&["spinney.db` can only be read"]).hints(&["mounted for writing"]);
+        }
     }
     mount.run(&["-o", "remount,rw", &disk.1]).ok();
     cli.run(&["ls"]).ok();
