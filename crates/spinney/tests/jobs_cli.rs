@@ -284,7 +284,7 @@ fn cancel_waits_for_the_end_and_retry_goes_on() {
     let deaf = format!("ignore-term\n{}", jobs.hold("deaf"));
     let deaf = jobs.detach(&["--task", "deaf", &deaf]);
     let agent = jobs.wait_for_agent("deaf");
-    refused(&jobs.cli, 3, &["retry", &deaf]).says(&["is running"]);
+    refused(&jobs.cli, 5, &["retry", &deaf]).says(&["is running"]);
     let began = Instant::now();
     let two = jobs.cli.run(&["cancel", "--json", "--now", &deaf, "nothing"]).exits(4).json();
     assert!(began.elapsed() < AT_ONCE && !is_alive(agent));
