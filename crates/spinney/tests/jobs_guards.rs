@@ -64,7 +64,7 @@ fn a_branch_that_the_remote_has_already_is_not_written_to() {
     workshop.story.repository.git(&["fetch", "--quiet", "origin"]);
     let prompt = "git switch --quiet --no-track -c release origin/release\nwrite a.txt a\ncommit mine";
     let job = workshop.run(1, &ISSUE, prompt);
-    job.says(&["`release`", "not written to"]);
+    job.says(&["`release`", "nothing is committed or pushed there"]);
     assert_eq!(workshop.story.remote().tip("release"), theirs);
     assert_eq!(workshop.git(job.path(), &["log", "-1", "--format=%s"]), "mine");
 }
