@@ -5,7 +5,6 @@
 
 mod activity;
 mod caches;
-mod left;
 mod sweep;
 
 use std::fs::File;

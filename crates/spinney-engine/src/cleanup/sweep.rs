@@ -23,8 +23,6 @@ enum Cause {
     Merged(String),
     Closed(String),
     Stale(String),
-    /// Its job ended without its teardown.
-    Left(String),
 }
 
 /// What a sweep does with each workspace.
@@ -152,19 +150,14 @@ impl Engine {
         {
             report.caches.push(cleaned);
         }
-        let left = if what.orphans { self.left_by_its_job(context, &workspace).await? } else { None };
-        if !(what.merged || what.stale || left.is_some()) || !is_sweepable(workspace.status) {
+        if !(what.merged || what.stale) || !is_sweepable(workspace.status) {
             return Ok(());
         }
         let sweep = if what.merged { Sweep::Merged } else { Sweep::Stale };
         let word = turn.ask_forge(&workspace, observer).await;
         let judge = async |sweep| self.judge_told(context, &workspace, Remover::Sweep(sweep), word.as_ref()).await;
         let verdict = judge(sweep).await?;
-        let cause = match left {
-            Some(why) => Some(Cause::Left(why)),
-            None => self.cause(context, &workspace, &verdict, word.as_ref(), what).await?,
-        };
-        let Some(cause) = cause else {
+        let Some(cause) = self.cause(context, &workspace, &verdict, word.as_ref(), what).await? else {
             // Not stale is no reason to tell; not merged, or merged and held back, is.
             let reasons = if what.merged { self.blockers(&verdict) } else { Vec::new() };
             if !reasons.is_empty() {
@@ -176,14 +169,13 @@ impl Engine {
             Cause::Merged(_) => verdict,
             Cause::Closed(_) => judge(Sweep::Close).await?,
             Cause::Stale(_) => judge(Sweep::Stale).await?,
-            Cause::Left(_) => judge(Sweep::Teardown).await?,
         };
         let blockers = self.blockers(&verdict);
         if !blockers.is_empty() {
             report.kept.push(Kept { workspace, reasons: blockers });
             return Ok(());
         }
-        let (Cause::Merged(why) | Cause::Closed(why) | Cause::Stale(why) | Cause::Left(why)) = &cause;
+        let (Cause::Merged(why) | Cause::Closed(why) | Cause::Stale(why)) = &cause;
         if dry_run {
             report.bytes += size_on_disk(&workspace.path).unwrap_or(0);
             report.removed.push((workspace, why.clone()));
