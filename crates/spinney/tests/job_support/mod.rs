@@ -142,7 +142,7 @@ impl Workshop {
             if left.is_empty() {
                 return;
             }
-            std::thread::sleep(std::time::Duration::from_millis(10));
+            std::thread::sleep(Duration::from_millis(10));
         }
         panic!("processes left: {left:?}");
     }
