@@ -82,17 +82,18 @@ struct Process {
 fn members(job: &JobId, family: Family) -> Vec<Pid> {
     let wanted = format!("{JOB_VARIABLE}={job}");
     let own = rustix::process::getpid().as_raw_nonzero().get();
-    let own_group = rustix::process::getpgrp().as_raw_nonzero().get();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let processes: Vec<Process> = pids.filter_map(look).filter(|process| !process.is_zombie).collect();
+    // Read like the others': inside a container it is none, when whoever started this process is outside.
+    let own_group = processes.iter().find(|process| process.pid == own).map(|process| process.group);
     let mut found: Vec<i32> = match family {
         Family::Own => descendants(&processes, vec![own]),
         Family::Left => Vec::new(),
     };
     let carriers: Vec<&Process> = processes.iter().filter(|process| carries(process.pid, &wanted)).collect();
     let is_beside = |process: &&Process| {
-        process.group != own_group && carriers.iter().any(|carrier| carrier.group == process.group)
+        Some(process.group) != own_group && carriers.iter().any(|carrier| carrier.group == process.group)
     };
     found.extend(processes.iter().filter(is_beside).map(|process| process.pid));
     let heads = beside().into_iter().chain(found.iter().copied().filter(|pid| runs_another_job(*pid, job)));

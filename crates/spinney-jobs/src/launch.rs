@@ -8,6 +8,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use process_wrap::tokio::{CommandWrap, ProcessSession};
 use spinney_core::JobId;
 use spinney_engine::Engine;
 use tokio::process::Command;
@@ -50,8 +51,10 @@ impl Launcher {
         command.args(&self.arguments).arg(COMMAND).arg(job.as_str()).current_dir(engine.home().root());
         command.env_clear().envs(environment(engine));
         command.stdin(lock.carrier()?).stdout(Stdio::null()).stderr(last_words);
-        // Not for a moment in the group of an agent, which is ended as a whole.
-        command.process_group(0);
+        // In a session of its own from its first moment: neither in the group of an agent, which is ended as a whole, nor
+        // at a terminal, where a person types what is not meant for it.
+        let mut command = CommandWrap::from(command);
+        command.wrap(ProcessSession);
         // It outlives whoever started it; while that one lives, it is waited for in the background.
         command.spawn().map(drop).map_err(|source| Error::Start { source })
     }

@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 
 use crate::app::App;
-use crate::cli::{Cli, Command};
+use crate::cli::Cli;
 use crate::environment::Environment;
 use crate::error::CliError;
 
@@ -47,9 +47,6 @@ fn main() -> ExitCode {
             return ExitCode::from(error.exit_status());
         }
     };
-    if let Command::JobRun(_) = cli.command {
-        commands::job_run::leave_terminal();
-    }
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {

@@ -286,3 +286,19 @@ fn what_a_set_up_leaves_running_holds_no_workspace() {
     workshop.assert_logged(warm.id(), ", warm");
     assert_eq!(workshop.story.show(warm.text("workspace")).0["status"], "trashed");
 }
+
+#[test]
+fn a_job_runs_inside_a_container_that_was_entered_from_outside() {
+    let workshop = Workshop::new("");
+    // Whoever started it is not to be seen in there: its session and its group are none.
+    let inside = ["--pid", "--fork", "--mount-proc"];
+    let unshare = workshop.story.sandbox().cli("unshare").in_directory(workshop.story.repository.path());
+    if unshare.run(&[&inside[..], &["true"]].concat()).status != 0 {
+        println!("skipped: this machine lets nobody make a namespace of processes");
+        return;
+    }
+    let run = [common::BINARY, "--json", "run", "--issue", "1", "write a.txt a"];
+    let job = unshare.run(&[&inside[..], &run].concat()).ok().json();
+    assert_eq!(job["status"], "completed", "{job}");
+    assert_eq!(job["commits"], 1);
+}

@@ -14,16 +14,6 @@ pub struct JobRunArgs {
     id: JobId,
 }
 
-/// Leaves the terminal's session first of all: what a person types there is not meant for the job.
-pub fn leave_terminal() {
-    // It was started as the head of a group of its own, and such a one can't leave: it goes through that of the session's
-    // head. Where there is none any more, there is no terminal either.
-    if rustix::process::setsid().is_err() {
-        let _ = rustix::process::getsid(None).and_then(|head| rustix::process::setpgid(None, Some(head)));
-        let _ = rustix::process::setsid();
-    }
-}
-
 pub async fn run(app: &App, args: JobRunArgs) -> Result<u8> {
     app.take_interrupts();
     let engine = app.open_engine().await?;
