@@ -84,6 +84,10 @@ id!(
     /// Identifies one conversation of a runtime inside a job.
     SessionId
 );
+id!(
+    /// Identifies a token; it is no secret.
+    TokenId
+);
 
 #[cfg(test)]
 mod tests {

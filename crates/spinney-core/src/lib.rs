@@ -2,6 +2,7 @@
 //!
 //! Nothing here does I/O. Every other crate speaks in these types, so a word that is wrong here is wrong everywhere.
 
+pub mod account;
 pub mod agent;
 pub mod branch;
 mod checked_text;
@@ -19,16 +20,18 @@ pub mod quantity;
 pub mod repository;
 pub mod secret;
 pub mod time;
+pub mod token;
 pub mod verdict;
 pub mod work;
 pub mod workspace;
 
+pub use account::{Account, AccountName};
 pub use agent::{AgentName, RuntimeName};
 pub use branch::{BranchName, InvalidBranchName};
 pub use commit::CommitId;
 pub use evidence::{Evidence, EvidenceKind, Merge};
 pub use forge::{Forge, ForgeError, ForgeKind};
-pub use id::{JobId, NodeId, OperationId, RepositoryId, SessionId, WorkspaceId};
+pub use id::{JobId, NodeId, OperationId, RepositoryId, SessionId, TokenId, WorkspaceId};
 pub use in_full::in_full;
 pub use job::{Cancel, Job, JobRequest, JobStatus, Outcome, Push, Session, SessionStatus, Usage};
 pub use job_event::{JobEvent, JobPhase, LogEntry, Stream};
@@ -37,6 +40,7 @@ pub use operation::{Operation, OperationKind, OperationStatus};
 pub use repository::Repository;
 pub use secret::Secret;
 pub use time::Timestamp;
+pub use token::{Scope, Token, TokenKind, TokenName, TokenSecret};
 pub use verdict::{Consent, Reason, ReasonCode, Remover, Sweep, Verdict};
 pub use work::{Work, WorkKind};
 pub use workspace::{Method, Platform, Populate, Provider, STATE_FILE, Size, Warm, Workspace, WorkspaceStatus};
