@@ -54,7 +54,7 @@ impl FromStr for ApiUrl {
 }
 
 /// The host of `host`, `host:port` and `[::1]:port`.
-fn host(authority: &str) -> Option<&str> {
+pub(super) fn host(authority: &str) -> Option<&str> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {
             let (host, port) = rest.split_once(']')?;

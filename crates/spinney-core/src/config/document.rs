@@ -289,7 +289,7 @@ mod tests {
             (
                 "[zzz]\nqqq = 1",
                 "config.toml:2: unknown key `zzz.qqq`",
-                "there are `workspace`, `pool`, `limits`, `cleanup`, `store`, `forge`, `agents`",
+                "there are `workspace`, `pool`, `limits`, `cleanup`, `store`, `server`, `forge`, `agents`",
             ),
             (
                 "[limits]\nqqq = 1",

@@ -10,6 +10,7 @@ use super::agent::AgentConfig;
 use super::document::{self, Key, RawSetting, Setting};
 use super::error::ConfigError;
 use super::schema::Config;
+use super::server::ServerConfig;
 use super::source::Source;
 use super::{defaults, environment, repository};
 use crate::AgentName;
@@ -119,6 +120,7 @@ impl Layers {
             let shown = entries.iter_mut().find(|entry| entry.key == "store.url");
             shown.expect("the store has a key").value = url.redacted().into();
         }
+        check_tls(&config.server, &entries)?;
         let mut agents = BTreeMap::new();
         for (_, setting) in &self.settings {
             if let Some(agent) = setting.key.agent() {
@@ -179,6 +181,18 @@ fn typed<T: DeserializeOwned>(table: toml::Table, entries: &[Entry]) -> Result<T
         key: "configuration".to_owned(),
         message: error.message().to_owned(),
     })
+}
+
+/// A certificate and its key come from different layers at times, and mean nothing without each other.
+fn check_tls(server: &ServerConfig, entries: &[Entry]) -> Result<(), ConfigError> {
+    let (given, missing) = match (&server.tls_cert, &server.tls_key) {
+        (Some(_), None) => ("server.tls_cert", "tls_key"),
+        (None, Some(_)) => ("server.tls_key", "tls_cert"),
+        _ => return Ok(()),
+    };
+    let place = entries.iter().find(|entry| entry.key == given).and_then(|entry| entry.place.clone());
+    let message = format!("it needs `server.{missing}` beside it");
+    Err(ConfigError::WrongValue { place: place.unwrap_or_default(), key: given.to_owned(), message })
 }
 
 /// Names the keys only: a value may be a secret.
@@ -370,6 +384,18 @@ mod tests {
         assert!(layers.flag("--x", "workspace.x", "a".into()).is_err());
         assert!(layers.flag("--base", "workspace.base", 3.into()).is_err());
         assert_eq!(layers.resolve().unwrap().config, Config::default());
+    }
+
+    #[test]
+    fn a_certificate_without_its_key_is_told_where_it_stands() {
+        for (given, missing) in [("tls_cert", "tls_key"), ("tls_key", "tls_cert")] {
+            let mut layers = Layers::new();
+            layers.file("config.toml".as_ref(), &format!("[server]\n{given} = '/a.pem'")).unwrap();
+            let message = layers.resolve().unwrap_err().to_string();
+            assert!(message.starts_with("config.toml:2: ") && message.contains(missing), "{message}");
+            layers.flag("--tls", &format!("server.{missing}"), "/b.pem".into()).unwrap();
+            layers.resolve().unwrap();
+        }
     }
 
     #[test]

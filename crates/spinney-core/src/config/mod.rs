@@ -19,6 +19,7 @@ mod nearest;
 mod path_template;
 mod repository;
 mod schema;
+mod server;
 mod source;
 mod store_url;
 mod template;
@@ -38,6 +39,7 @@ pub use repository::{TrustRequest, needs_trust};
 pub use schema::{
     CleanupConfig, Config, Fetch, Lfs, LimitsConfig, PoolConfig, PopulateChoice, StoreConfig, Strategy, WorkspaceConfig,
 };
+pub use server::{InvalidPublicUrl, PublicUrl, ServerConfig};
 pub use source::Source;
 pub use store_url::StoreUrl;
 pub use template::{CommitPlaceholder, InvalidTemplate, Placeholders, PullRequestPlaceholder, Template};

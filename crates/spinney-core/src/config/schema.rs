@@ -10,6 +10,7 @@ use super::document::Key;
 use super::forge::ForgesConfig;
 use super::keys::Keys;
 use super::path_template::PathTemplate;
+use super::server::ServerConfig;
 use super::store_url::StoreUrl;
 use super::{defaults, values};
 use crate::quantity::{Bytes, Span};
@@ -25,6 +26,7 @@ pub struct Config {
     pub limits: LimitsConfig,
     pub cleanup: CleanupConfig,
     pub store: StoreConfig,
+    pub server: ServerConfig,
     pub forge: ForgesConfig,
     /// Not a part of the default file: each is read by itself, upon the defaults of `agent.toml`.
     #[serde(skip)]

@@ -59,6 +59,24 @@ pub(super) mod remote {
     }
 }
 
+/// An absolute path: nobody knows in which directory a daemon is started.
+pub(super) mod path {
+    use std::path::PathBuf;
+
+    use super::{Deserialize, Deserializer, Error, for_message};
+
+    pub use super::optional::serialize;
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<PathBuf>, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        match text.as_str() {
+            "" => Ok(None),
+            path if path.starts_with('/') && !path.contains('\0') => Ok(Some(text.into())),
+            other => Err(D::Error::custom(format!("`{}` is not an absolute path", for_message(other)))),
+        }
+    }
+}
+
 pub(super) fn word<'de, T, D>(deserializer: D) -> Result<T, D::Error>
 where
     T: FromStr<Err: Display>,
