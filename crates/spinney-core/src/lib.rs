@@ -14,6 +14,7 @@ pub mod id;
 mod in_full;
 pub mod job;
 pub mod job_event;
+pub mod long_operation;
 pub mod names;
 pub mod operation;
 pub mod quantity;
@@ -35,6 +36,7 @@ pub use id::{JobId, NodeId, OperationId, RepositoryId, SessionId, TokenId, Works
 pub use in_full::in_full;
 pub use job::{Cancel, Job, JobRequest, JobStatus, Outcome, Push, Session, SessionStatus, Usage};
 pub use job_event::{JobEvent, JobPhase, LogEntry, Stream};
+pub use long_operation::{LongOperation, LongOperationStatus};
 pub use names::{RepositoryName, WorkspaceName};
 pub use operation::{Operation, OperationKind, OperationStatus};
 pub use repository::Repository;

@@ -29,6 +29,8 @@ pub struct Jobs<'e> {
 /// What somebody asks for.
 #[derive(Debug, Clone)]
 pub struct NewJob {
+    /// Chosen by who asks, so that asking again asks for the same job; none: a new one.
+    pub id: Option<JobId>,
     pub agent: AgentName,
     /// None: the job is its own work.
     pub work: Option<Work>,
@@ -61,6 +63,11 @@ impl<'e> Jobs<'e> {
 
     /// Records a job and starts its process, which waits for its turn by itself.
     pub async fn submit(&self, context: Context, new: NewJob, busy: Busy) -> Result<Job> {
+        if let Some(id) = &new.id
+            && let Some(known) = self.engine.store().read().await?.job(id).await?
+        {
+            return Ok(known);
+        }
         let agent = Agent::find(&context, &new.agent)?;
         if new.prompt.len() > MAX_PROMPT_BYTES {
             return Err(Error::Refused {
@@ -73,7 +80,7 @@ impl<'e> Jobs<'e> {
         let mut request = new.request;
         request.configured_in = (configured_in != context.repository.name).then_some(configured_in);
         request.max_concurrent = agent.config.max_concurrent;
-        let id = JobId::generate();
+        let id = new.id.unwrap_or_else(JobId::generate);
         let work = new.work.unwrap_or_else(|| Work { kind: WorkKind::Job, key: id.to_string() });
         let mut job = Job {
             account: context.repository.account.clone(),

@@ -3,9 +3,28 @@
 use spinney_core::{NodeId, Timestamp};
 use sqlx::Row;
 
+use crate::row::Reader;
 use crate::{Connection, Error};
 
+/// A machine that works, or worked, on the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    pub id: NodeId,
+    pub name: String,
+    pub created_at: Timestamp,
+}
+
 impl Connection {
+    /// Loads all nodes, oldest first.
+    pub async fn nodes(&mut self) -> Result<Vec<Node>, Error> {
+        let rows = self.fetch_all(sqlx::query("SELECT id, name, created_at FROM nodes ORDER BY created_at, id")).await?;
+        let node = |row| {
+            let mut row = Reader::new("nodes", row);
+            Ok(Node { id: row.parsed()?, name: row.text()?, created_at: row.time()? })
+        };
+        rows.iter().map(node).collect()
+    }
+
     /// Makes a node known, under its present name; writes only when something is new.
     pub async fn ensure_node(&mut self, id: &NodeId, name: &str) -> Result<(), Error> {
         let known = sqlx::query("SELECT name FROM nodes WHERE id = $1").bind(id.as_str());

@@ -80,6 +80,7 @@ pub enum Command {
     Logs(commands::logs::LogsArgs),
     Cancel(commands::cancel::CancelArgs),
     Retry(commands::retry::RetryArgs),
+    Serve(commands::serve::ServeArgs),
     Conflicts(commands::conflicts::ConflictsArgs),
     Repo(commands::repo::RepoArgs),
     Init(commands::init::InitArgs),

@@ -13,9 +13,14 @@ use crate::error::{CliError, Result};
 
 /// Opens the jobs of this home, to be run by this very program.
 pub fn open<'e>(app: &App, engine: &'e Engine) -> Result<Jobs<'e>> {
+    Ok(Jobs::open(engine, launcher(app, engine)?)?)
+}
+
+/// How this very program is started again, for a job.
+pub fn launcher(app: &App, engine: &Engine) -> Result<Launcher> {
     let program = std::env::current_exe()
         .map_err(|error| CliError::failed(format!("this program does not find itself: {error}")))?;
-    Ok(Jobs::open(engine, Launcher { program, arguments: background::own_arguments(app, engine) })?)
+    Ok(Launcher { program, arguments: background::own_arguments(app, engine) })
 }
 
 /// Settles the jobs whose processes died, and says so. Nothing here fails a command that is about something else.

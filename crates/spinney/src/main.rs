@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 
 use crate::app::App;
-use crate::cli::Cli;
+use crate::cli::{Cli, Command};
 use crate::environment::Environment;
 use crate::error::CliError;
 
@@ -47,7 +47,12 @@ fn main() -> ExitCode {
             return ExitCode::from(error.exit_status());
         }
     };
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+    // One command is one thing after the other; the daemon is many at once.
+    let mut builder = match cli.command {
+        Command::Serve(_) => tokio::runtime::Builder::new_multi_thread(),
+        _ => tokio::runtime::Builder::new_current_thread(),
+    };
+    let runtime = match builder.enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
             anstream::eprintln!("error: the runtime can't be started: {error}");

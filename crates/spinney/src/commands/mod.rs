@@ -27,6 +27,7 @@ pub mod restore;
 pub mod retry;
 pub mod rm;
 pub mod run;
+pub mod serve;
 pub mod shell_init;
 pub mod show;
 pub mod status;
@@ -73,6 +74,7 @@ pub async fn run(app: &App, command: Command) -> Result<u8> {
         Command::ShellInit(args) => shell_init::run(app, &args),
         Command::Demo(args) => demo::run(app, args).await,
         Command::Measure(args) => measure::run(app, args).await,
+        Command::Serve(args) => serve::run(app, args).await,
         Command::JobRun(args) => job_run::run(app, args).await,
     }
 }

@@ -127,7 +127,7 @@ pub async fn run(app: &App, args: RunArgs) -> Result<u8> {
     for Piece { work, title, prompt } in pieces {
         let name = work.as_ref().map_or_else(|| prompt.clone(), |work| work.workspace_name().to_string());
         let request = args.request();
-        let new = NewJob { agent: agent.clone(), work, title, prompt, trigger: Platform::Cli, request };
+        let new = NewJob { id: None, agent: agent.clone(), work, title, prompt, trigger: Platform::Cli, request };
         let context = match first.take() {
             Some(context) => context,
             None => app.context(&engine).await?,

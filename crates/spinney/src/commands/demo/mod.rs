@@ -165,7 +165,7 @@ impl Story<'_> {
             let context = self.context().await?;
             let agent = Agent::only(&context)?;
             let request = JobRequest::default();
-            let new = NewJob { agent, work, title, prompt, trigger: Platform::Cli, request };
+            let new = NewJob { id: None, agent, work, title, prompt, trigger: Platform::Cli, request };
             let job = self.jobs.submit(context, new, Busy::Refuse).await?;
             let log = self.jobs.log(&job.id);
             watched.push(Watched::new(job, log));

@@ -1,0 +1,65 @@
+//! What handlers take from a request: parsed, or refused in the API's own words.
+
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use serde::de::DeserializeOwned;
+use spinney_core::names::cut_for_message;
+
+use crate::app::App;
+use crate::error::ApiError;
+
+/// Enough for a sentence about a field.
+const MAX_COMPLAINT: usize = 300;
+
+/// A body of JSON.
+#[derive(Debug)]
+pub(crate) struct Body<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
+        let parsed = axum::Json::<T>::from_request(request, app).await;
+        parsed.map(|axum::Json(body)| Self(body)).map_err(|rejection| {
+            let status = match rejection.status() {
+                StatusCode::UNSUPPORTED_MEDIA_TYPE => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                _ => StatusCode::BAD_REQUEST,
+            };
+            ApiError::usage(plain(&rejection.body_text())).with_status(status)
+        })
+    }
+}
+
+/// The part of the address behind `?`.
+#[derive(Debug)]
+pub(crate) struct Query<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequestParts<App> for Query<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let parsed = axum::extract::Query::<T>::from_request_parts(parts, app).await;
+        let refused = |text: String| ApiError::usage(plain(&text));
+        parsed.map(|axum::extract::Query(query)| Self(query)).map_err(|rejection| refused(rejection.body_text()))
+    }
+}
+
+/// Placeholders of the path. What can't be one is nothing's name: not found.
+#[derive(Debug)]
+pub(crate) struct Path<T>(pub T);
+
+impl<T: DeserializeOwned + Send> FromRequestParts<App> for Path<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let parsed = axum::extract::Path::<T>::from_request_parts(parts, app).await;
+        let unknown = |_| ApiError::not_found("there is nothing of that name");
+        parsed.map(|axum::extract::Path(path)| Self(path)).map_err(unknown)
+    }
+}
+
+/// A parser's complaint, on one line.
+fn plain(text: &str) -> String {
+    cut_for_message(&text.replace('\n', " "), MAX_COMPLAINT)
+}

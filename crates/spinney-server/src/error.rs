@@ -1,0 +1,142 @@
+//! The one error of the API: a status, and the envelope that the command line has, too.
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+use spinney_core::{Reason, in_full};
+use spinney_engine::ErrorKind;
+
+pub type Result<T, E = ApiError> = std::result::Result<T, E>;
+
+/// What went wrong with a request, in the words of the command line.
+#[derive(Debug, Clone)]
+pub struct ApiError {
+    pub status: StatusCode,
+    pub kind: &'static str,
+    pub message: String,
+    pub hints: Vec<String>,
+    pub reasons: Vec<Reason>,
+    /// Seconds after which trying again makes sense.
+    pub retry_after: Option<u64>,
+}
+
+impl ApiError {
+    fn new(status: StatusCode, kind: &'static str, message: impl Into<String>) -> Self {
+        let (hints, reasons) = (Vec::new(), Vec::new());
+        Self { status, kind, message: message.into(), hints, reasons, retry_after: None }
+    }
+
+    /// What was asked makes no sense.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, ErrorKind::Usage.as_str(), message)
+    }
+
+    /// It is not there, or it is another account's.
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, ErrorKind::NotFound.as_str(), message)
+    }
+
+    /// Somebody else holds it.
+    pub fn held(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, ErrorKind::Held.as_str(), message)
+    }
+
+    /// Nobody knows who asks.
+    pub fn unauthorized(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", message)
+    }
+
+    /// Whoever asks may not do this.
+    pub fn forbidden(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "forbidden", message)
+    }
+
+    /// Too often within a short time.
+    pub fn too_many(message: impl Into<String>, retry_after: u64) -> Self {
+        let error = Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many", message);
+        Self { retry_after: Some(retry_after), ..error }
+    }
+
+    /// This process can't now.
+    pub fn unavailable(message: impl Into<String>) -> Self {
+        let error = Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message);
+        Self { retry_after: Some(1), ..error }
+    }
+
+    /// It failed, and whoever asked is not to blame.
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, ErrorKind::Failed.as_str(), message)
+    }
+
+    #[must_use]
+    pub fn with_status(mut self, status: StatusCode) -> Self {
+        self.status = status;
+        self
+    }
+
+    #[must_use]
+    pub fn hinted(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    fn of(kind: ErrorKind, error: &dyn std::error::Error) -> Self {
+        let status = match kind {
+            ErrorKind::Failed => StatusCode::INTERNAL_SERVER_ERROR,
+            ErrorKind::Usage => StatusCode::BAD_REQUEST,
+            ErrorKind::Blocked | ErrorKind::Held => StatusCode::CONFLICT,
+            ErrorKind::NotFound => StatusCode::NOT_FOUND,
+        };
+        Self::new(status, kind.as_str(), in_full(error))
+    }
+
+    /// The envelope.
+    #[must_use]
+    pub fn document(&self) -> serde_json::Value {
+        let mut error = json!({ "kind": self.kind, "message": self.message, "hints": self.hints });
+        if !self.reasons.is_empty() {
+            error["reasons"] = json!(self.reasons);
+        }
+        json!({ "error": error })
+    }
+}
+
+impl From<spinney_engine::Error> for ApiError {
+    fn from(error: spinney_engine::Error) -> Self {
+        let (hints, reasons) = (error.hints(), error.reasons().to_vec());
+        Self { hints, reasons, ..Self::of(error.kind(), &error) }
+    }
+}
+
+impl From<spinney_jobs::Error> for ApiError {
+    fn from(error: spinney_jobs::Error) -> Self {
+        match error {
+            spinney_jobs::Error::Engine(error) => error.into(),
+            error => Self { hints: error.hints(), ..Self::of(error.kind(), &error) },
+        }
+    }
+}
+
+impl From<spinney_store::Error> for ApiError {
+    fn from(error: spinney_store::Error) -> Self {
+        spinney_engine::Error::from(error).into()
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        if self.status.is_server_error() {
+            tracing::error!(kind = self.kind, message = %self.message, "request failed");
+        }
+        let mut response = (self.status, Json(self.document())).into_response();
+        let headers = response.headers_mut();
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Some(seconds) = self.retry_after {
+            headers.insert(header::RETRY_AFTER, seconds.into());
+        }
+        response
+    }
+}

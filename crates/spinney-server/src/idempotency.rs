@@ -1,0 +1,130 @@
+//! A request with a key is carried out once: asked again, the answer is given again.
+//!
+//! 1. The key is recorded with the fingerprint of the request, and with the id of what the request will make.
+//! 2. The request is carried out; what it makes has that id.
+//! 3. The answer is recorded.
+//!
+//! Of a process that died after 1, whoever asks again makes the same thing, or finds it made.
+
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use spinney_core::names::content_hash;
+use spinney_core::{JobId, Timestamp};
+use spinney_store::IdempotencyKey;
+
+use crate::app::App;
+use crate::auth::Caller;
+use crate::error::{ApiError, Result};
+
+pub(crate) const HEADER: &str = "idempotency-key";
+
+/// How long a key is remembered.
+pub(crate) const REMEMBERED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
+/// After this time nobody answers any more: another machine's daemon died, too.
+const GIVEN_UP_AFTER: Duration = Duration::from_secs(60);
+const MAX_ANSWER_BYTES: usize = 4 << 20;
+const MAX_KEY_BYTES: usize = 200;
+
+/// The id of what a request makes.
+#[derive(Debug, Clone)]
+pub(crate) struct Subject(pub JobId);
+
+/// Carries a request out, or gives the answer that it had.
+pub(crate) async fn once(app: &App, caller: &Caller, mut request: Request, body: Bytes, next: Next) -> Response {
+    let begun = match begin(app, caller, &request, &body).await {
+        Ok(Begun::Answered(status, text)) => return replayed(status, text),
+        Ok(Begun::Ours(key)) => key,
+        Err(error) => return error.into_response(),
+    };
+    if let Ok(subject) = begun.subject.parse() {
+        request.extensions_mut().insert(Subject(subject));
+    }
+    let response = next.run(request).await;
+    match end(app, &begun, response).await {
+        Ok(response) => response,
+        Err(error) => error.into_response(),
+    }
+}
+
+enum Begun {
+    Ours(IdempotencyKey),
+    Answered(u16, String),
+}
+
+async fn begin(app: &App, caller: &Caller, request: &Request, body: &[u8]) -> Result<Begun> {
+    let mut keys = request.headers().get_all(HEADER).iter();
+    let (Some(key), None) = (keys.next(), keys.next()) else { return Err(wrong_key()) };
+    let is_key = |key: &&str| (1..=MAX_KEY_BYTES).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
+    let key = key.to_str().ok().filter(is_key).ok_or_else(wrong_key)?;
+    let mut asked = format!("{} {}\n", request.method(), request.uri().path()).into_bytes();
+    asked.extend_from_slice(body);
+    let new = IdempotencyKey {
+        account: caller.account.clone(),
+        key: key.to_owned(),
+        fingerprint: content_hash(&asked),
+        boot: app.boot().to_owned(),
+        subject: JobId::generate().to_string(),
+        answer: None,
+        created_at: Timestamp::now(),
+    };
+    let mut db = app.engine().store().write().await?;
+    if db.insert_idempotency_key(&new).await? {
+        db.commit().await?;
+        return Ok(Begun::Ours(new));
+    }
+    let held = || ApiError::held("a request with this key is being answered");
+    let known = db.idempotency_key(&caller.account, key).await?.ok_or_else(held)?;
+    if known.fingerprint != new.fingerprint {
+        return Err(ApiError::usage("this key was used for another request")
+            .with_status(StatusCode::UNPROCESSABLE_ENTITY)
+            .hinted("choose another key for another request"));
+    }
+    if let Some((status, text)) = known.answer {
+        return Ok(Begun::Answered(status, text));
+    }
+    // One home has one daemon: what another process of this home left unanswered, nobody answers.
+    let age = new.created_at.as_millisecond() - known.created_at.as_millisecond();
+    let is_left = known.boot != new.boot && (!app.has_other_nodes().await? || age > GIVEN_UP_AFTER.as_millis() as i64);
+    if !is_left || !db.take_idempotency_key(&known, app.boot()).await? {
+        return Err(held());
+    }
+    db.commit().await?;
+    Ok(Begun::Ours(IdempotencyKey { boot: new.boot, ..known }))
+}
+
+/// Records an answer; a refusal is forgotten, so that the same may be asked when it can be done.
+async fn end(app: &App, key: &IdempotencyKey, response: Response) -> Result<Response> {
+    let store = app.engine().store();
+    if !response.status().is_success() {
+        let mut db = store.write().await?;
+        db.delete_idempotency_key(&key.account, &key.key).await?;
+        db.commit().await?;
+        return Ok(response);
+    }
+    let (parts, body) = response.into_parts();
+    let bytes = axum::body::to_bytes(body, MAX_ANSWER_BYTES)
+        .await
+        .map_err(|_| ApiError::failed("the answer is too long to be remembered"))?;
+    let mut db = store.write().await?;
+    let text = String::from_utf8_lossy(&bytes);
+    db.answer_idempotency_key(&key.account, &key.key, parts.status.as_u16(), &text).await?;
+    db.commit().await?;
+    Ok(Response::from_parts(parts, Body::from(bytes)))
+}
+
+fn replayed(status: u16, text: String) -> Response {
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
+    let mut response = (status, text).into_response();
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response.headers_mut().insert("idempotency-replayed", HeaderValue::from_static("true"));
+    response
+}
+
+fn wrong_key() -> ApiError {
+    ApiError::usage(format!("`{HEADER}` has 1 to {MAX_KEY_BYTES} visible ASCII characters, once"))
+}

@@ -1,0 +1,137 @@
+//! Connections: over TCP, with TLS or without, and over a Unix socket for whoever owns the home.
+
+mod socket;
+mod tls;
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+use tower::ServiceExt;
+
+use crate::Stop;
+
+pub(crate) use socket::bind as bind_socket;
+pub use tls::{TlsError, acceptor};
+
+/// How long a client may take to send the head of a request, or to shake hands.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+/// How many connections there are at most; whoever comes later waits.
+const MAX_CONNECTIONS: usize = 2048;
+/// How long requests that are under way may take when everything ends.
+const DRAIN: Duration = Duration::from_secs(8);
+/// How long to wait when no connection can be taken, as without file descriptors.
+const BREATH: Duration = Duration::from_millis(100);
+
+/// Where a request came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Peer {
+    Network(SocketAddr),
+    /// The Unix socket: the kernel saw that it is whoever owns the home.
+    Owner,
+}
+
+/// A place where connections arrive.
+pub(crate) enum Listener {
+    Tcp(TcpListener),
+    Tls(TcpListener, TlsAcceptor),
+    Socket(UnixListener, PathBuf),
+}
+
+impl std::fmt::Debug for Listener {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Tcp(_) => "Tcp",
+            Self::Tls(..) => "Tls",
+            Self::Socket(..) => "Socket",
+        })
+    }
+}
+
+/// Serves connections until everything is to end, and lets requests that are under way finish.
+pub(crate) async fn serve(listener: Listener, router: Router, stop: Stop) {
+    let graceful = GracefulShutdown::new();
+    let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    loop {
+        let Ok(permit) = permits.clone().acquire_owned().await else { break };
+        let accepted = tokio::select! {
+            accepted = accept(&listener) => accepted,
+            () = stop.asked() => break,
+        };
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be taken");
+                tokio::time::sleep(BREATH).await;
+                continue;
+            }
+        };
+        let (router, watcher) = (router.clone(), graceful.watcher());
+        tokio::spawn(async move {
+            let _permit = permit;
+            let stream = match stream {
+                Accepted::Plain(stream) => stream,
+                Accepted::Tls(stream, acceptor) => match timeout(HEAD_TIMEOUT, acceptor.accept(stream)).await {
+                    Ok(Ok(stream)) => Box::new(stream) as Box<dyn Stream>,
+                    // Whoever speaks no TLS, or a port scanner.
+                    Ok(Err(_)) | Err(_) => return,
+                },
+            };
+            let service = hyper::service::service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
+                let mut request: Request = request.map(Body::new);
+                request.extensions_mut().insert(peer);
+                router.clone().oneshot(request)
+            });
+            let mut builder = hyper::server::conn::http1::Builder::new();
+            builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
+            // A client that went away is no news.
+            let _ = watcher.watch(builder.serve_connection(TokioIo::new(stream), service)).await;
+        });
+    }
+    if let Listener::Socket(_, path) = &listener {
+        let _ = std::fs::remove_file(path);
+    }
+    drop(listener);
+    let _ = timeout(DRAIN, graceful.shutdown()).await;
+}
+
+trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
+
+enum Accepted {
+    Plain(Box<dyn Stream>),
+    Tls(tokio::net::TcpStream, TlsAcceptor),
+}
+
+async fn accept(listener: &Listener) -> io::Result<(Accepted, Peer)> {
+    match listener {
+        Listener::Tcp(listener) => {
+            let (stream, peer) = listener.accept().await?;
+            let _ = stream.set_nodelay(true);
+            Ok((Accepted::Plain(Box::new(stream)), Peer::Network(peer)))
+        }
+        Listener::Tls(listener, acceptor) => {
+            let (stream, peer) = listener.accept().await?;
+            let _ = stream.set_nodelay(true);
+            Ok((Accepted::Tls(stream, acceptor.clone()), Peer::Network(peer)))
+        }
+        Listener::Socket(listener, _) => loop {
+            let (stream, _) = listener.accept().await?;
+            if socket::is_owner(&stream) {
+                return Ok((Accepted::Plain(Box::new(stream)), Peer::Owner));
+            }
+        },
+    }
+}

@@ -1,0 +1,52 @@
+//! TLS by certificate files.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::TlsAcceptor;
+
+/// Why there is no TLS with these files.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    #[error("`{}` can't be read", path.display())]
+    Unreadable {
+        path: PathBuf,
+        #[source]
+        source: rustls::pki_types::pem::Error,
+    },
+    #[error("`{}` holds no certificate", .0.display())]
+    Empty(PathBuf),
+    #[error("certificate and key do not go together")]
+    Refused(#[source] rustls::Error),
+}
+
+impl From<TlsError> for io::Error {
+    fn from(error: TlsError) -> Self {
+        Self::other(error)
+    }
+}
+
+/// Reads the certificate chain and its key.
+pub fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, TlsError> {
+    let unreadable = |path: &Path| {
+        let path = path.to_owned();
+        move |source| TlsError::Unreadable { path, source }
+    };
+    let chain = CertificateDer::pem_file_iter(certificate).map_err(unreadable(certificate))?;
+    let chain = chain.collect::<Result<Vec<_>, _>>().map_err(unreadable(certificate))?;
+    if chain.is_empty() {
+        return Err(TlsError::Empty(certificate.to_owned()));
+    }
+    let key = PrivateKeyDer::from_pem_file(key).map_err(unreadable(key))?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key))
+        .map_err(TlsError::Refused)?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}

@@ -1,0 +1,39 @@
+//! How requests went, counted in this process.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::http::{Method, StatusCode};
+
+/// Upper bounds of the buckets, in milliseconds.
+const BOUNDS_MS: [u64; 10] = [1, 2, 5, 10, 25, 50, 100, 500, 2000, 10_000];
+
+/// The requests of one line of the table that had one status.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Timing {
+    pub count: u64,
+    pub sum: Duration,
+    /// How many were within each bound.
+    pub within: [u64; BOUNDS_MS.len()],
+}
+
+/// Which requests: method, the table's path, status.
+type Key = (String, String, u16);
+
+#[derive(Debug, Default)]
+pub(crate) struct Metrics {
+    timings: Mutex<BTreeMap<Key, Timing>>,
+}
+
+impl Metrics {
+    pub(crate) fn answered(&self, method: &Method, path: &str, status: StatusCode, took: Duration) {
+        let mut timings = self.timings.lock().unwrap_or_else(PoisonError::into_inner);
+        let timing = timings.entry((method.to_string(), path.to_owned(), status.as_u16())).or_default();
+        timing.count += 1;
+        timing.sum += took;
+        for (bound, within) in BOUNDS_MS.iter().zip(&mut timing.within) {
+            *within += u64::from(took <= Duration::from_millis(*bound));
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Logging a browser in, by a one-time link or a token; and out.
+
+use askama::Template;
+use axum::extract::{Form, State};
+use axum::http::header::{LOCATION, SET_COOKIE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::Extension;
+use serde::Deserialize;
+use spinney_core::{Timestamp, Token, TokenKind, TokenSecret};
+
+use super::{error_page, render};
+use crate::api::extract::Query;
+use crate::app::App;
+use crate::auth::{Caller, SESSION_FOR, Via, forget_session, remember_session};
+use crate::error::{ApiError, Result};
+use crate::listen::Peer;
+
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct LoginQuery {
+    /// The secret of a one-time link.
+    #[serde(default)]
+    key: String,
+    /// Where to go then.
+    #[serde(default)]
+    next: String,
+}
+
+#[derive(Template)]
+#[template(path = "login.html")]
+struct LoginPage<'a> {
+    key: &'a str,
+    next: &'a str,
+    problem: Option<&'a str>,
+}
+
+/// The page to log in at. A link is not used up by looking at it, as programs do that preview links.
+pub(crate) async fn show(query: Result<Query<LoginQuery>>) -> Response {
+    let Query(query) = query.unwrap_or(Query(LoginQuery::default()));
+    render(&LoginPage { key: &query.key, next: own_path(&query.next), problem: None })
+}
+
+#[derive(Deserialize)]
+pub(crate) struct LoginForm {
+    key: String,
+    #[serde(default)]
+    next: String,
+}
+
+/// Begins a session with the key of a link, or with a token.
+pub(crate) async fn log_in(
+    State(app): State<App>,
+    peer: Option<Extension<Peer>>,
+    Form(form): Form<LoginForm>,
+) -> Response {
+    let peer = peer.map_or(Peer::Network(([0, 0, 0, 0], 0).into()), |Extension(peer)| peer);
+    match begin_session(&app, peer, &form.key).await {
+        Ok(secret) => {
+            let cookie = remember_session(&secret, app.is_secure());
+            to(own_path(&form.next), cookie)
+        }
+        Err(error) if error.status == StatusCode::UNAUTHORIZED => {
+            let page = LoginPage { key: "", next: own_path(&form.next), problem: Some(&error.message) };
+            (error.status, render(&page)).into_response()
+        }
+        Err(error) => error_page(&error),
+    }
+}
+
+async fn begin_session(app: &App, peer: Peer, key: &str) -> Result<TokenSecret> {
+    app.attempts().check(peer)?;
+    let now = Timestamp::now();
+    let mut db = app.engine().store().write().await?;
+    let shown = match key.trim().parse::<TokenSecret>() {
+        Ok(secret) => match db.take_login(&secret.hash(), now).await? {
+            Some(login) => Some(login),
+            None => db.token_by_hash(&secret.hash(), TokenKind::Api, now).await?,
+        },
+        Err(_) => None,
+    };
+    let Some(shown) = shown else {
+        app.attempts().failed(peer);
+        return Err(ApiError::unauthorized("this link or token is unknown, expired or used up"));
+    };
+    let secret = TokenSecret::generate();
+    // No longer than the token that it was begun with.
+    let mut session = Token::new(shown.account, TokenKind::Session, shown.name, shown.scope, Some(SESSION_FOR));
+    if shown.kind == TokenKind::Api && shown.expires_at.is_some_and(|ends| Some(ends) < session.expires_at) {
+        session.expires_at = shown.expires_at;
+    }
+    db.insert_token(&session, &secret.hash()).await?;
+    db.commit().await?;
+    Ok(secret)
+}
+
+/// Ends the session.
+pub(crate) async fn log_out(State(app): State<App>, caller: Caller) -> Response {
+    let ended = async {
+        if let Via::Session { id, .. } = &caller.via {
+            let mut db = app.engine().store().write().await?;
+            db.delete_token(&caller.account, id).await?;
+            db.commit().await?;
+        }
+        Result::Ok(())
+    };
+    match ended.await {
+        Ok(()) => to("/login", forget_session(app.is_secure())),
+        Err(error) => error_page(&error),
+    }
+}
+
+fn to(path: &str, cookie: HeaderValue) -> Response {
+    let place = HeaderValue::try_from(path).unwrap_or_else(|_| HeaderValue::from_static("/"));
+    (StatusCode::SEE_OTHER, [(LOCATION, place), (SET_COOKIE, cookie)]).into_response()
+}
+
+/// A path on this very server; anything else is its beginning.
+fn own_path(next: &str) -> &str {
+    let is_own = next.starts_with('/') && !next.starts_with("//") && !next.contains(['\\', '\r', '\n']);
+    if is_own { next } else { "/" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_sent_elsewhere() {
+        assert_eq!(own_path("/jobs/7f3k2a9qxe"), "/jobs/7f3k2a9qxe");
+        for next in ["", "//evil.example", "https://evil.example", "/\\evil.example", "/a\r\nb", "jobs"] {
+            assert_eq!(own_path(next), "/");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The whole table of routes: who may ask for what. The router, the OpenAPI document and the tests are made from it, so
+//! that nothing is served that is not here, with its access.
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::handler::Handler;
+use axum::http::Method;
+use axum::middleware::from_fn_with_state;
+use axum::routing::{MethodFilter, MethodRouter, on};
+use spinney_core::Scope;
+use utoipa::{IntoParams, ToSchema};
+
+use crate::app::App;
+use crate::auth::gate::{self, Gate, MAX_BODY_BYTES};
+use crate::openapi::{AnyJson, Description};
+use crate::{api, document, observe, pages};
+
+/// Who may pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Anybody: it says nothing about the work.
+    Open,
+    /// A token, the owner at the socket, or a session (with its CSRF token for a write), with at least this scope.
+    Api(Scope),
+    /// The same for a person: without a session, they are sent to where they log in.
+    Page(Scope),
+}
+
+use Access::{Api, Open, Page};
+use Scope::{Admin, Read, Write};
+
+/// One line of the table.
+#[derive(Debug, Clone)]
+pub struct Route {
+    pub method: Method,
+    pub path: &'static str,
+    pub access: Access,
+    handler: MethodRouter<App>,
+    /// None: not a part of the API.
+    pub(crate) description: Option<Description>,
+}
+
+/// All routes.
+#[must_use]
+pub fn table() -> Vec<Route> {
+    vec![
+        get("/health", Open, api::health::health),
+        get("/ready", Open, api::health::ready),
+        get("/login", Open, pages::login::show),
+        post("/login", Open, pages::login::log_in),
+        post("/logout", Page(Read), pages::login::log_out),
+        get("/api/v1/openapi.json", Api(Read), api::openapi::document).tells("This document").gives::<AnyJson>(200),
+        get("/api/v1/operations/{id}", Api(Read), api::operations::show)
+            .tells("How long work goes that a request began")
+            .gives::<document::Operation>(200),
+    ]
+}
+
+fn get<H: Handler<T, App>, T: 'static>(path: &'static str, access: Access, handler: H) -> Route {
+    Route { method: Method::GET, path, access, handler: on(MethodFilter::GET, handler), description: None }
+}
+
+fn post<H: Handler<T, App>, T: 'static>(path: &'static str, access: Access, handler: H) -> Route {
+    Route { method: Method::POST, path, access, handler: on(MethodFilter::POST, handler), description: None }
+}
+
+impl Route {
+    /// What it does, in a line: makes it a part of the API's document.
+    fn tells(mut self, summary: &'static str) -> Self {
+        self.description = Some(Description::new(&self.method, self.path, self.access, summary));
+        self
+    }
+
+    fn query<Q: IntoParams>(self) -> Self {
+        self.described(Description::query::<Q>)
+    }
+
+    fn body<B: ToSchema>(self) -> Self {
+        self.described(Description::body::<B>)
+    }
+
+    /// What it answers with this status; errors need not be told.
+    fn gives<T: ToSchema>(self, status: u16) -> Self {
+        self.described(|description| description.gives::<T>(status))
+    }
+
+    /// Answers with a stream of another type than JSON.
+    fn streams(self, content_type: &'static str) -> Self {
+        self.described(|description| description.streams(content_type))
+    }
+
+    fn described(mut self, change: impl FnOnce(Description) -> Description) -> Self {
+        self.description = self.description.map(change);
+        self
+    }
+}
+
+/// The router of the table.
+pub(crate) fn router(app: &App) -> Router {
+    let mut router = Router::new();
+    for Route { path, access, handler, .. } in table() {
+        let gate = Gate { app: app.clone(), access };
+        router = router.route(path, handler.layer(from_fn_with_state(gate, gate::pass)));
+    }
+    router
+        .fallback(api::unknown)
+        .method_not_allowed_fallback(api::wrong_method)
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .layer(from_fn_with_state(app.clone(), observe::observe))
+        .with_state(app.clone())
+}

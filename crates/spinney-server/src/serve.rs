@@ -1,0 +1,171 @@
+//! The daemon from its start to its end.
+//!
+//! 1. It becomes the one daemon of its home, and settles what processes left that died.
+//! 2. It listens; from here on it is asked.
+//! 3. Asked to end, it takes no more requests, lets short work end and leaves running jobs to their own processes: the
+//!    next daemon follows them on.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, flock};
+use spinney_core::{AccountName, Scope, Timestamp, Token, TokenKind, TokenSecret};
+use spinney_engine::Engine;
+use spinney_jobs::Launcher;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::app::App;
+use crate::error::ApiError;
+use crate::listen::{self, Listener};
+use crate::{Stopper, TlsError, loops, routes};
+
+/// How long short work may take to end.
+const SHORT_WORK: Duration = Duration::from_secs(15);
+/// How long the first link is good for.
+const LINK_FOR: Duration = Duration::from_secs(60 * 60);
+
+/// What the daemon is started with.
+#[derive(Debug)]
+pub struct ServeOptions {
+    /// Of the account `local`.
+    pub engine: Engine,
+    pub launcher: Launcher,
+    /// Instead of what is configured.
+    pub listen: Option<SocketAddr>,
+    pub socket: Option<PathBuf>,
+}
+
+/// Where the daemon can be asked.
+#[derive(Debug, Clone)]
+pub struct Listening {
+    pub address: SocketAddr,
+    /// As a browser on this machine is told, without a slash at its end.
+    pub url: String,
+    pub socket: PathBuf,
+    /// Logs a browser in, once: for as long as nobody has logged in.
+    pub link: Option<String>,
+}
+
+/// Why the daemon could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    #[error("another daemon serves the home `{}`", .0.display())]
+    Taken(PathBuf),
+    #[error("can't listen on `{place}`")]
+    Listen {
+        place: String,
+        #[source]
+        source: io::Error,
+    },
+    #[error("TLS can't be had")]
+    Tls(#[from] TlsError),
+    #[error("`{}` can't be opened", path.display())]
+    Lock {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("signals can't be received")]
+    Signals(#[source] io::Error),
+    #[error("{}", .0.message)]
+    Start(ApiError),
+}
+
+impl From<ApiError> for ServeError {
+    fn from(error: ApiError) -> Self {
+        Self::Start(error)
+    }
+}
+
+impl From<spinney_store::Error> for ServeError {
+    fn from(error: spinney_store::Error) -> Self {
+        Self::Start(error.into())
+    }
+}
+
+/// Serves until it is asked to end.
+pub async fn serve(options: ServeOptions, on_listening: impl FnOnce(&Listening)) -> Result<(), ServeError> {
+    let ServeOptions { engine, launcher, listen, socket } = options;
+    let _daemon = become_daemon(&engine)?;
+    let server = engine.config().server.clone();
+    let mut ended = signal(SignalKind::terminate()).map_err(ServeError::Signals)?;
+    let mut interrupted = signal(SignalKind::interrupt()).map_err(ServeError::Signals)?;
+
+    let address = listen.unwrap_or(server.listen);
+    let refused = |place: String| move |source| ServeError::Listen { place, source };
+    let tcp = TcpListener::bind(address).await.map_err(refused(address.to_string()))?;
+    let address = tcp.local_addr().map_err(refused(address.to_string()))?;
+    let path = socket.or(server.socket).unwrap_or_else(|| engine.home().root().join("serve.socket"));
+    let unix = listen::bind_socket(&path).map_err(refused(path.display().to_string()))?;
+    let tls = match (&server.tls_cert, &server.tls_key) {
+        (Some(certificate), Some(key)) => Some(listen::acceptor(certificate, key)?),
+        _ => None,
+    };
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let url = server.public_url.map_or_else(|| format!("{scheme}://{}", for_person(address)), |url| url.to_string());
+
+    let (stopper, stop) = Stopper::new();
+    let app = App::new(engine, launcher, url.starts_with("https:"), stop.clone());
+    loops::settle(&app).await?;
+    let link = first_link(&app).await?.map(|secret| format!("{url}/login?key={}", secret.expose()));
+    let router = routes::router(&app);
+    let network = match tls {
+        Some(acceptor) => Listener::Tls(tcp, acceptor),
+        None => Listener::Tcp(tcp),
+    };
+    let network = tokio::spawn(listen::serve(network, router.clone(), stop.clone()));
+    let local = tokio::spawn(listen::serve(Listener::Socket(unix, path.clone()), router, stop.clone()));
+    let work = tokio::spawn(loops::run(app.clone()));
+    on_listening(&Listening { address, url, socket: path, link });
+
+    tokio::select! {
+        _ = ended.recv() => {},
+        _ = interrupted.recv() => {},
+    }
+    tracing::info!("asked to end");
+    stopper.stop();
+    let _ = tokio::join!(network, local, work);
+    app.tasks().close();
+    if tokio::time::timeout(SHORT_WORK, app.tasks().wait()).await.is_err() {
+        tracing::warn!("work that goes on is left; the next start finishes or undoes it");
+    }
+    Ok(())
+}
+
+/// Holds the home's lock for as long as this process lives.
+fn become_daemon(engine: &Engine) -> Result<std::fs::File, ServeError> {
+    let path = engine.home().root().join("serve.lock");
+    let opened = std::fs::File::options().create(true).truncate(false).write(true).open(&path);
+    let file = opened.map_err(|source| ServeError::Lock { path, source })?;
+    let taken = |_| ServeError::Taken(engine.home().root().to_owned());
+    flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(taken)?;
+    Ok(file)
+}
+
+/// A link for the first person, while there is neither a token nor a browser that is logged in.
+async fn first_link(app: &App) -> Result<Option<TokenSecret>, ServeError> {
+    let account = AccountName::local();
+    let mut db = app.engine().store().write().await?;
+    for kind in [TokenKind::Api, TokenKind::Session] {
+        if !db.tokens(&account, kind).await?.is_empty() {
+            return Ok(None);
+        }
+    }
+    let secret = TokenSecret::generate();
+    let token = Token::new(account, TokenKind::Login, TokenKind::Login.into(), Scope::Admin, Some(LINK_FOR));
+    db.insert_token(&token, &secret.hash()).await?;
+    db.delete_expired_tokens(Timestamp::now()).await?;
+    db.commit().await?;
+    Ok(Some(secret))
+}
+
+/// Everywhere is no place that a browser can go to.
+fn for_person(address: SocketAddr) -> SocketAddr {
+    match address.ip().is_unspecified() {
+        true => SocketAddr::new(std::net::Ipv4Addr::LOCALHOST.into(), address.port()),
+        false => address,
+    }
+}

@@ -1,0 +1,65 @@
+//! `spinney serve`: the daemon.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+use spinney_server::{Listening, ServeError, ServeOptions};
+
+use crate::app::App;
+use crate::error::{CliError, Result};
+use crate::jobs;
+
+/// Serve API and dashboard, run schedules, keep the place clean
+#[derive(Debug, Args)]
+#[command(after_help = "\
+On its first start it prints a link that logs a browser in, once; `spinney token link` makes another.
+
+Examples:
+  spinney serve
+  spinney serve --listen 0.0.0.0:7420     for others, with `server.tls_cert` or behind a proxy
+  spinney --json serve                    its log as JSON, an object a line")]
+pub struct ServeArgs {
+    /// Where to listen, instead of `server.listen`; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
+    /// The Unix socket for this user, instead of `server.socket`
+    #[arg(long, value_name = "PATH")]
+    socket: Option<PathBuf>,
+}
+
+pub async fn run(app: &App, args: ServeArgs) -> Result<u8> {
+    app.take_interrupts();
+    let engine = app.open_engine().await?;
+    let launcher = jobs::launcher(app, &engine)?;
+    let options = ServeOptions { engine, launcher, listen: args.listen, socket: args.socket };
+    spinney_server::serve(options, |listening| announce(app, listening)).await?;
+    Ok(0)
+}
+
+/// Says where it is to be found. The link is for whoever sees this terminal, so it does not go to the log.
+fn announce(app: &App, listening: &Listening) {
+    let Listening { address, url, socket, link } = listening;
+    if app.global.json {
+        let started = json!({ "address": address, "url": url, "socket": socket, "link": link });
+        anstream::println!("{started}");
+        return;
+    }
+    anstream::eprintln!("listening on {url}");
+    if let Some(link) = link {
+        anstream::eprintln!("log in, once: {link}");
+    }
+}
+
+impl From<ServeError> for CliError {
+    fn from(error: ServeError) -> Self {
+        let told = spinney_core::in_full(&error);
+        match &error {
+            ServeError::Taken(_) => Self::stuck(told).hinted("`spinney status` and all else work beside it"),
+            ServeError::Listen { .. } => Self::failed(told).hinted("`--listen ADDRESS` chooses another place"),
+            ServeError::Tls(_) => Self::usage(told).hinted("see `server.tls_cert` and `server.tls_key`"),
+            _ => Self::failed(told),
+        }
+    }
+}
