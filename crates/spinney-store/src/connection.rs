@@ -8,8 +8,9 @@ use sqlx::query::Query;
 use sqlx::{Any, AnyConnection};
 use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit};
 
-use crate::Error;
+use crate::dialect::Dialect;
 use crate::store::Shared;
+use crate::{Error, Event};
 
 /// A connection, plain or in a transaction; goes back to its store when it is dropped.
 pub struct Connection {
@@ -17,6 +18,8 @@ pub struct Connection {
     /// Always there until the drop.
     inner: Option<AnyConnection>,
     transaction: Transaction,
+    /// What the transaction is to tell once it is committed.
+    pub(crate) events: Vec<Event>,
     _permit: OwnedSemaphorePermit,
     _writer: Option<OwnedMutexGuard<()>>,
 }
@@ -31,7 +34,8 @@ enum Transaction {
 
 impl Connection {
     pub(crate) fn plain(shared: Arc<Shared>, inner: AnyConnection, permit: OwnedSemaphorePermit) -> Self {
-        Self { shared, inner: Some(inner), transaction: Transaction::None, _permit: permit, _writer: None }
+        let transaction = Transaction::None;
+        Self { shared, inner: Some(inner), transaction, events: Vec::new(), _permit: permit, _writer: None }
     }
 
     /// Wraps a connection that is about to begin a transaction.
@@ -41,7 +45,8 @@ impl Connection {
         permit: OwnedSemaphorePermit,
         writer: Option<OwnedMutexGuard<()>>,
     ) -> Self {
-        Self { shared, inner: Some(inner), transaction: Transaction::Open, _permit: permit, _writer: writer }
+        let transaction = Transaction::Open;
+        Self { shared, inner: Some(inner), transaction, events: Vec::new(), _permit: permit, _writer: writer }
     }
 
     /// Makes the changes of a transaction last. On a plain connection they do already.
@@ -52,6 +57,7 @@ impl Connection {
             Transaction::None => Ok(()),
             Transaction::Failed => Err(Error::FailedTransaction),
             Transaction::Open => {
+                self.write_events().await?;
                 self.run("COMMIT").await?;
                 self.transaction = Transaction::None;
                 Ok(())
@@ -62,6 +68,10 @@ impl Connection {
     /// Refuses to go on outside a transaction, for changes that are only right as a whole.
     pub(crate) fn require_transaction(&self) -> Result<(), Error> {
         if self.transaction == Transaction::None { Err(Error::NoTransaction) } else { Ok(()) }
+    }
+
+    pub(crate) fn dialect(&self) -> Dialect {
+        self.shared.dialect()
     }
 
     fn inner(&mut self) -> &mut AnyConnection {

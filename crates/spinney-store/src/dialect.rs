@@ -33,6 +33,15 @@ impl Dialect {
         }
     }
 
+    /// Lets one transaction at a time number its events, until it ends. SQLite has its one writer anyway; PostgreSQL gives
+    /// numbers out before a commit, and would show a later one first.
+    pub(crate) fn lock_events(self) -> Option<&'static str> {
+        match self {
+            Self::Sqlite => None,
+            Self::Postgres => Some("SELECT CAST(pg_advisory_xact_lock(7364613982) AS TEXT)"),
+        }
+    }
+
     /// One row: the server's version, whether the table of migrations exists, how many tables there are, and the
     /// journal's mode (`wal` where there is no choice).
     pub(crate) fn probe(self) -> &'static str {

@@ -170,6 +170,10 @@ impl Shared {
         self.place.error(error)
     }
 
+    pub(crate) fn dialect(&self) -> Dialect {
+        self.place.dialect
+    }
+
     fn busy(&self) -> Error {
         Error::Busy { place: self.place.url.shown(), source: None }
     }

@@ -2,6 +2,7 @@
 
 use spinney_core::{Work, WorkspaceStatus};
 use spinney_store::Store;
+use spinney_store::migrate::MIGRATIONS;
 use tokio::task::JoinSet;
 
 use crate::backend::{Backend, on_both};
@@ -83,6 +84,6 @@ on_both! {
         for opened in tasks.join_all().await {
             opened.unwrap();
         }
-        assert_eq!(backend.number("SELECT COUNT(*) FROM schema_migrations").await, 5);
+        assert_eq!(backend.number("SELECT COUNT(*) FROM schema_migrations").await, MIGRATIONS.len() as i64);
     }
 }

@@ -2,6 +2,7 @@
 
 mod backend;
 mod concurrency;
+mod events;
 mod files;
 mod jobs;
 mod processes;

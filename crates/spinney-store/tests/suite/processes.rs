@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use spinney_core::{NodeId, Timestamp, Work};
+use spinney_store::migrate::MIGRATIONS;
 use spinney_store::{Error, Event, Store, StoreUrl};
 
 use crate::backend::{Backend, on_both};
@@ -96,10 +97,11 @@ async fn write(url: &StoreUrl) {
             kind: "tried".into(),
             workspace_id: None,
             repository_id: None,
+            job_id: None,
             detail: serde_json::Value::Null,
             at: Timestamp::now(),
         };
-        connection.record_event(&event).await.unwrap();
+        connection.record_event(event).unwrap();
         connection.commit().await.unwrap();
     }
     println!("won {won}.");
@@ -132,7 +134,7 @@ on_both! {
         fs::write(backend.directory.path().join("go"), "").unwrap();
         children.into_iter().for_each(|child| drop(finish(child)));
         assert_eq!(backend.number("SELECT COUNT(*) FROM nodes").await, 30);
-        assert_eq!(backend.number("SELECT COUNT(*) FROM schema_migrations").await, 5);
+        assert_eq!(backend.number("SELECT COUNT(*) FROM schema_migrations").await, MIGRATIONS.len() as i64);
     }
 
     async fn processes_that_write_at_once_lose_nothing(backend: &Backend) {

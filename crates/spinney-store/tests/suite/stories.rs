@@ -4,7 +4,8 @@ use std::path::Path;
 
 use spinney_core::workspace::Metadata;
 use spinney_core::{NodeId, OperationStatus, Platform, Size, Timestamp, Work, WorkspaceStatus};
-use spinney_store::{Error, Event, Port, WorkspaceFilter};
+use spinney_store::migrate::MIGRATIONS;
+use spinney_store::{Error, Port, WorkspaceFilter};
 
 use crate::backend::{Backend, on_both};
 use crate::samples::{everything, one_repository, one_workspace, operation, repository, workspace};
@@ -352,31 +353,6 @@ on_both! {
         assert_eq!(connection.ports(node).await.unwrap(), [db]);
     }
 
-    async fn events_are_read_on_from_where_one_stopped(backend: &Backend) {
-        let store = backend.store().await;
-        let (repository, workspace) = one_workspace(&store).await;
-        let mut connection = store.read().await.unwrap();
-        let mut recorded = Vec::new();
-        for number in 0..5 {
-            let event = Event {
-                account: "local".into(),
-                kind: "workspace.created".into(),
-                workspace_id: (number > 0).then(|| workspace.id.clone()),
-                repository_id: (number > 1).then(|| repository.id.clone()),
-                detail: serde_json::json!({ "number": number }),
-                at: Timestamp::from_millisecond(number),
-            };
-            connection.record_event(&event).await.unwrap();
-            recorded.push(event);
-        }
-        let first = connection.events("local", 0, 2).await.unwrap();
-        let rest = connection.events("local", first[1].0, 10).await.unwrap();
-        let read: Vec<_> = first.iter().chain(&rest).map(|(_, event)| event.clone()).collect();
-        assert_eq!(read, recorded);
-        assert!(rest.windows(2).all(|pair| pair[0].0 < pair[1].0));
-        assert_eq!(connection.events("other", 0, 10).await.unwrap(), []);
-    }
-
     async fn a_repository_goes_with_its_trash_but_not_with_living_workspaces(backend: &Backend) {
         let store = backend.store().await;
         let (repository, mut first) = one_workspace(&store).await;
@@ -442,7 +418,7 @@ on_both! {
         let (name, version) = info.engine.split_once(' ').unwrap();
         assert_eq!(name, if backend.is_sqlite() { "SQLite" } else { "PostgreSQL" });
         assert!(version.chars().all(|c| c.is_ascii_digit() || c == '.'), "{version}");
-        assert_eq!(info.schema, 5);
+        assert_eq!(info.schema, MIGRATIONS.last().unwrap().version);
         assert!(info.size_bytes.unwrap() > 0);
         assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
     }

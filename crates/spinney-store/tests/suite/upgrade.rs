@@ -21,7 +21,8 @@ fn with(migration: Migration) -> Vec<Migration> {
     [MIGRATIONS, &[migration]].concat()
 }
 
-const NEXT: Migration = Migration { version: 6, name: "0006_more", sql: "CREATE TABLE more (id TEXT)" };
+const NEWEST: i64 = MIGRATIONS[MIGRATIONS.len() - 1].version;
+const NEXT: Migration = Migration { version: NEWEST + 1, name: "more", sql: "CREATE TABLE more (id TEXT)" };
 
 on_both! {
     async fn an_older_database_is_upgraded_after_a_backup(backend: &Backend) {
@@ -31,7 +32,7 @@ on_both! {
         old.close().await.unwrap();
 
         let store = backend.store().await;
-        assert_eq!(store.load_info().await.unwrap().schema, 5);
+        assert_eq!(store.load_info().await.unwrap().schema, NEWEST);
         let mut connection = store.read().await.unwrap();
         assert_eq!(connection.workspaces(&everything()).await.unwrap(), std::slice::from_ref(&workspace));
         assert!(connection.insert_port(&repository.node, 4000, &workspace.id, "web").await.unwrap());
@@ -76,16 +77,16 @@ on_both! {
     async fn a_newer_database_is_refused_untouched(backend: &Backend) {
         Store::open_with(&backend.url, &with(NEXT)).await.unwrap().close().await.unwrap();
         let error = Store::open(&backend.url).await.unwrap_err();
-        assert!(matches!(error, Error::Newer { found: 6, known: 5 }), "{error:?}");
+        assert!(matches!(error, Error::Newer { found, known: NEWEST } if found == NEXT.version), "{error:?}");
         assert!(error.to_string().contains("update Spinney"), "{error}");
-        assert_eq!(backend.number("SELECT COUNT(*) FROM schema_migrations").await, 6);
+        assert_eq!(backend.number("SELECT COUNT(*) FROM schema_migrations").await, MIGRATIONS.len() as i64 + 1);
     }
 
     async fn a_migration_that_changed_after_it_was_applied_is_refused(backend: &Backend) {
         Store::open_with(&backend.url, &with(NEXT)).await.unwrap().close().await.unwrap();
         let altered = Migration { sql: "CREATE TABLE more (id TEXT, name TEXT)", ..NEXT };
         let error = Store::open_with(&backend.url, &with(altered)).await.unwrap_err();
-        assert!(matches!(error, Error::ChangedMigration { version: 6 }), "{error:?}");
+        assert!(matches!(error, Error::ChangedMigration { version } if version == NEXT.version), "{error:?}");
     }
 
     async fn an_upgrade_that_fails_changes_nothing(backend: &Backend) {
