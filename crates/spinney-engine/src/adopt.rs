@@ -160,7 +160,7 @@ impl Engine {
         if !inserted {
             return Ok(None);
         }
-        events::record(&mut db, &workspace, "workspace.adopted").await?;
+        events::record(&mut db, &workspace, "workspace.adopted")?;
         db.commit().await?;
         fail::point("adopt.recorded")?;
         self.mark_adopted(context, worktree, &workspace).await?;

@@ -185,7 +185,8 @@ impl Engine {
         let first = match self.take_steps(context, &mut running, &workspace, data, observer).await {
             Ok(populate) => {
                 let workspace = Workspace { populate, ..workspace };
-                let workspace = self.activate(&running.operation, workspace, observer).await?;
+                let warm = warm(context, data);
+                let workspace = self.activate(&running.operation, workspace, warm, observer).await?;
                 running.lock.discard();
                 return Ok(workspace);
             }
@@ -243,11 +244,12 @@ impl Engine {
         Ok(populate)
     }
 
-    /// Makes the outcome visible: the row is `active`, the operation closed.
+    /// Makes the outcome visible: the row is `active`, the operation closed. `warm` tells whether it came from the pool.
     pub(crate) async fn activate(
         &self,
         operation: &Operation,
         mut workspace: Workspace,
+        warm: Option<bool>,
         observer: Observer<'_>,
     ) -> Result<Workspace> {
         fail::point("create.ready")?;
@@ -256,7 +258,7 @@ impl Engine {
         let mut db = self.store.write().await?;
         db.update_workspace(&workspace, &[WorkspaceStatus::Creating]).await?;
         journal::close(&mut db, operation, OperationStatus::Done, None).await?;
-        events::record(&mut db, &workspace, "workspace.created").await?;
+        events::record_created(&mut db, &workspace, warm)?;
         db.commit().await?;
         fail::point("create.activated")?;
         if let Err(error) = links::make(&self.home, &workspace) {
@@ -290,13 +292,15 @@ impl Engine {
         let mut db = self.store.write().await?;
         db.delete_ports(&workspace.id).await?;
         if gone && !data.again {
-            events::record(&mut db, workspace, "workspace.undone").await?;
+            events::record(&mut db, workspace, "workspace.undone")?;
             db.delete_workspace(&workspace.id).await?;
         } else {
             let mut kept = workspace.clone();
             kept.status = if gone { WorkspaceStatus::Lost } else { WorkspaceStatus::Broken };
             kept.error = Some(cause.to_owned());
-            db.update_workspace(&kept, &[WorkspaceStatus::Creating]).await?;
+            if db.update_workspace(&kept, &[WorkspaceStatus::Creating]).await? {
+                events::record_found(&mut db, &kept)?;
+            }
             let status = if gone { OperationStatus::Undone } else { OperationStatus::Failed };
             journal::close(&mut db, operation, status, Some(cause)).await?;
         }
@@ -316,7 +320,7 @@ impl Engine {
         let data: CreateData = journal::data(operation)?;
         // Its marker says so once all is done; and an older database may still call half made what holds work by now.
         if operation.step != RETIRING && worktree::was_handed_out(context, &workspace)? {
-            self.activate(operation, workspace, observer).await?;
+            self.activate(operation, workspace, warm(context, &data), observer).await?;
             return Ok("finished");
         }
         match self.undo(context, operation, &workspace, &data, "its process died").await? {
@@ -423,6 +427,11 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// What a creation says of the pool: that it had nothing to give, where it was asked.
+fn warm(context: &Context, data: &CreateData) -> Option<bool> {
+    (!data.again && context.config().pool.size > 0).then_some(false)
 }
 
 /// Deletes what was moved aside, all that can be; the first failure is told.

@@ -90,7 +90,7 @@ impl Engine {
         }
         row.last_activity_at = Timestamp::now();
         db.update_workspace(&row, &[row.status]).await?;
-        events::record_delivery(&mut db, &row, delivery).await?;
+        events::record_delivery(&mut db, &row, delivery)?;
         db.commit().await?;
         if renamed.is_some()
             && let Tree::Whole(tree) = open(context, &row.path)

@@ -230,7 +230,7 @@ impl Engine {
         db.delete_ports(&workspace.id).await?;
         db.unbind_conversations(&workspace.id).await?;
         journal::close(&mut db, operation, OperationStatus::Done, None).await?;
-        events::record(&mut db, &workspace, "workspace.removed").await?;
+        events::record(&mut db, &workspace, "workspace.removed")?;
         db.commit().await?;
         fail::point("remove.settled")?;
         links::drop(&self.home, &workspace);
@@ -299,7 +299,14 @@ impl Engine {
         let broken = Workspace { status: WorkspaceStatus::Broken, error: Some(cause.to_owned()), ..workspace };
         let mut db = self.store.write().await?;
         db.record_step(&operation.id, &operation.step, &operation.data).await?;
-        db.update_workspace(&broken, &REMOVING).await?;
+        // The next try, if it fails too, tells nothing new.
+        let news = db
+            .workspace(&broken.id)
+            .await?
+            .is_none_or(|row| (row.status, &row.error) != (broken.status, &broken.error));
+        if db.update_workspace(&broken, &REMOVING).await? && news {
+            events::record_found(&mut db, &broken)?;
+        }
         Ok(db.commit().await?)
     }
 

@@ -9,7 +9,7 @@ use spinney_store::Connection;
 use crate::context::Context;
 use crate::lookup::Among;
 use crate::notice::{Notice, Observer, Phase};
-use crate::{Engine, Error, Result};
+use crate::{Engine, Error, Result, events};
 
 /// How many repositories of one name are told apart by a number before something is plainly wrong.
 const MOST_NAMESAKES: u32 = 1000;
@@ -107,6 +107,7 @@ impl Engine {
             let mut db = self.store.write().await?;
             db.ensure_node(node, &host_name()).await?;
             if db.insert_repository(&repository).await? {
+                events::record_repository(&mut db, &repository, "repository.added")?;
                 db.commit().await?;
                 return Ok(repository);
             }
@@ -305,7 +306,9 @@ impl Engine {
     async fn forget(&self, repository: &Repository) -> Result<()> {
         let mut db = self.store.write().await?;
         check_unused(&mut db, repository, |_| true).await?;
-        db.delete_repository(&repository.id).await?;
+        if db.delete_repository(&repository.id).await? {
+            events::record_repository(&mut db, repository, "repository.removed")?;
+        }
         Ok(db.commit().await?)
     }
 }

@@ -7,7 +7,7 @@ use crate::create::Attempt;
 use crate::notice::{Notice, Observer, Phase};
 use crate::provider::worktree::{self, Tree};
 use crate::request::{Request, Resolution};
-use crate::{Engine, Error, Result};
+use crate::{Engine, Error, Result, events};
 
 /// How often a request looks again after somebody else was faster, before it gives up.
 const MOST_ROUNDS: usize = 100;
@@ -155,6 +155,9 @@ impl Engine {
                 workspace.status = WorkspaceStatus::Lost;
                 let mut db = self.store.write().await?;
                 let ours = db.update_workspace(&workspace, &[WorkspaceStatus::Active]).await?;
+                if ours {
+                    events::record_found(&mut db, &workspace)?;
+                }
                 db.commit().await?;
                 Ok(if ours { Look::Lost(workspace) } else { Look::Again })
             }
@@ -165,7 +168,9 @@ impl Engine {
     async fn found_again(&self, mut workspace: Workspace) -> Result<Look> {
         workspace.status = WorkspaceStatus::Active;
         let mut db = self.store.write().await?;
-        db.update_workspace(&workspace, &[WorkspaceStatus::Lost]).await?;
+        if db.update_workspace(&workspace, &[WorkspaceStatus::Lost]).await? {
+            events::record_found(&mut db, &workspace)?;
+        }
         db.commit().await?;
         Ok(Look::Here(workspace))
     }

@@ -188,7 +188,7 @@ impl Engine {
         let mut db = self.store.write().await?;
         db.update_workspace(&workspace, &[WorkspaceStatus::Creating]).await?;
         journal::close(&mut db, operation, OperationStatus::Done, None).await?;
-        events::record(&mut db, &workspace, "workspace.restored").await?;
+        events::record(&mut db, &workspace, "workspace.restored")?;
         db.commit().await?;
         fail::point("restore.settled")?;
         self.retire_archive(&workspace);

@@ -16,7 +16,7 @@ use crate::family::{self, Family};
 use crate::launch::Launcher;
 use crate::lock::{self, JobLock, Places};
 use crate::log::LogReader;
-use crate::{Agent, Error, Result, queue};
+use crate::{Agent, Error, Result, events, queue};
 
 /// Jobs of one home.
 #[derive(Debug)]
@@ -160,6 +160,7 @@ impl<'e> Jobs<'e> {
             }
         }
         db.insert_job(job).await?;
+        events::created(&mut db, job)?;
         db.commit().await?;
         Ok(())
     }
@@ -171,7 +172,9 @@ impl<'e> Jobs<'e> {
         let mut failed = Job { status: JobStatus::Failed, ended_at: Some(Timestamp::now()), ..job.clone() };
         failed.outcome.error = Some(error.to_string());
         let mut db = self.engine.store().write().await?;
-        db.update_job(&failed, JobStatus::Pending).await?;
+        if db.update_job(&failed, JobStatus::Pending).await? {
+            events::ended(&mut db, &failed)?;
+        }
         db.commit().await?;
         lock.discard();
         Err(error)
@@ -220,10 +223,16 @@ impl<'e> Jobs<'e> {
 
     /// Asks a job to end, or ends it at once.
     pub async fn cancel(&self, job: &Job, cancel: Cancel) -> Result<()> {
-        if !self.engine.store().read().await?.request_cancel(&job.id, cancel).await? {
-            let Job { id, status, .. } = self.load(&job.id).await?;
-            return Err(Error::NotRunning { id, status });
+        let mut db = self.engine.store().write().await?;
+        let before = db.job(&job.id).await?.ok_or_else(|| Error::UnknownJob { name: job.id.to_string() })?;
+        if !db.request_cancel(&job.id, cancel).await? {
+            return Err(Error::NotRunning { id: before.id, status: before.status });
         }
+        // Who asks again for the same changes nothing.
+        if cancel > before.cancel {
+            events::cancelling(&mut db, &before, cancel)?;
+        }
+        db.commit().await?;
         self.places.ring();
         Ok(())
     }
@@ -234,20 +243,24 @@ impl<'e> Jobs<'e> {
             return Err(Error::OtherNode { id: job.id.clone() });
         }
         let lock = self.take_ended(job).await?;
-        if !self.engine.store().read().await?.reopen_job(&job.id).await? {
+        let mut db = self.engine.store().write().await?;
+        if !db.reopen_job(&job.id).await? {
             // It waits or runs, and its process is dead: whoever finds it first settles it.
-            drop(lock);
+            drop((db, lock));
             self.settle_dead(job).await?;
             let Job { id, status, .. } = self.load(&job.id).await?;
             return Err(Error::NotEnded { id, status });
         }
+        events::retried(&mut db, job)?;
+        let reopened = db.job(&job.id).await?;
         let completed = job.status == JobStatus::Completed;
-        let mut job = self.load(&job.id).await?;
+        let mut job = reopened.ok_or_else(|| Error::UnknownJob { name: job.id.to_string() })?;
         if completed {
             // There is nothing left to deliver: somebody wants it done once more.
             (job.outcome.finished, job.outcome.delivered) = (false, false);
-            self.engine.store().read().await?.record_outcome(&job.id, &job.outcome).await?;
+            db.record_outcome(&job.id, &job.outcome).await?;
         }
+        db.commit().await?;
         self.start(&job, lock).await?;
         Ok(job)
     }
@@ -338,6 +351,9 @@ impl<'e> Jobs<'e> {
         let mut db = self.engine.store().write().await?;
         db.end_sessions(&job.id, SessionStatus::Ended).await?;
         let settled = db.update_job(&job, before).await?;
+        if settled {
+            events::ended(&mut db, &job)?;
+        }
         db.commit().await?;
         lock.discard();
         self.places.ring();

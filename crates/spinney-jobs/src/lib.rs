@@ -8,6 +8,7 @@ mod beside;
 mod control;
 mod doctor;
 mod error;
+mod events;
 mod family;
 mod jobs;
 mod keep;

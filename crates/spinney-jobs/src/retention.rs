@@ -1,4 +1,4 @@
-//! Forgets what is old: jobs with their logs, and conversations that nobody will go on with.
+//! Forgets what is old: jobs with their logs, the audit log of their time, and conversations that nobody will go on with.
 
 use spinney_core::Timestamp;
 
@@ -10,11 +10,13 @@ pub struct Forgotten {
     pub jobs: usize,
     /// Conversations that the next job on the same work would have gone on with.
     pub conversations: u64,
+    /// Entries of the audit log.
+    pub events: u64,
 }
 
 impl Jobs<'_> {
-    /// Forgets this node's jobs that ended longer ago than `cleanup.job_retention`, and its conversations that ended longer
-    /// ago than `cleanup.session_retention`; with zero, none. What a runtime keeps of them itself stays.
+    /// Forgets this node's jobs that ended longer ago than `cleanup.job_retention`, with all that the audit log says of that
+    /// time, and its conversations that ended longer ago than `cleanup.session_retention`; with zero, none. What a runtime keeps of them itself stays.
     pub async fn forget_old(&self) -> Result<Forgotten> {
         let settings = &self.engine.config().cleanup;
         let mut forgotten = Forgotten::default();
@@ -27,6 +29,7 @@ impl Jobs<'_> {
             let before = Timestamp::now().minus(settings.job_retention.0);
             let mut db = self.engine.store().write().await?;
             let jobs = db.delete_jobs_before(self.engine.home().node(), before).await?;
+            forgotten.events = db.delete_events_before(before).await?;
             db.commit().await?;
             for id in &jobs {
                 // A log that stays is found by nobody, and does no harm.

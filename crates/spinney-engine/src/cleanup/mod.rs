@@ -15,7 +15,7 @@ use spinney_core::{Reason, Workspace};
 pub use self::caches::CleanedCaches;
 pub(crate) use self::caches::{CACHE, is_cache};
 use crate::reconcile::Finding;
-use crate::{Engine, Error, Result};
+use crate::{Engine, Error, Result, events};
 
 /// What to sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,10 +79,14 @@ impl Engine {
 
     /// Keeps a workspace from sweeps, or no longer.
     pub async fn set_pinned(&self, workspace: Workspace, pinned: bool) -> Result<Workspace> {
+        let is_news = workspace.pinned != pinned;
         let workspace = Workspace { pinned, ..workspace };
         let mut db = self.store.write().await?;
         if !db.update_workspace(&workspace, &[workspace.status]).await? {
             return Err(Error::Busy { name: workspace.name });
+        }
+        if is_news {
+            events::record(&mut db, &workspace, if pinned { "workspace.pinned" } else { "workspace.unpinned" })?;
         }
         db.commit().await?;
         Ok(workspace)

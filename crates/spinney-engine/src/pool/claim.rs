@@ -119,7 +119,7 @@ impl Engine {
             observer(Notice::Warning(Warning::Minor { what }));
             return Ok(None);
         }
-        let workspace = self.activate(&running.operation, workspace, observer).await?;
+        let workspace = self.activate(&running.operation, workspace, Some(true), observer).await?;
         running.lock.discard();
         Ok(Some(Attempt::Created(Box::new(Resolution {
             workspace,
@@ -243,7 +243,7 @@ impl Engine {
     ) -> Result<&'static str> {
         let data: ClaimData = journal::data(operation)?;
         if worktree::was_handed_out(context, &workspace)? {
-            self.activate(operation, workspace, observer).await?;
+            self.activate(operation, workspace, Some(true), observer).await?;
             return Ok("finished");
         }
         self.undo_claim(context, operation, workspace, &data, "its process died").await?;

@@ -7,7 +7,7 @@ use super::Findings;
 use crate::context::{Context, tree_root};
 use crate::provider::marker::{Marker, Removal};
 use crate::provider::worktree::{self, Tree, open};
-use crate::{Engine, Result};
+use crate::{Engine, Result, events};
 
 /// How the reason begins for which reconciling itself marked a workspace broken.
 const DAMAGED: &str = "damaged: ";
@@ -75,6 +75,7 @@ impl Engine {
             let mut db = self.store.write().await?;
             if db.update_workspace(&back, &[WorkspaceStatus::Warm]).await? {
                 db.insert_work(&back.repository_id, &back.work, &back.id).await?;
+                events::record_found(&mut db, &back)?;
             }
             db.commit().await?;
         }
@@ -102,7 +103,9 @@ impl Engine {
                 let status = WorkspaceStatus::Trashed;
                 let trashed = Workspace { status, removed_at: Some(Timestamp::now()), ..row.clone() };
                 let mut db = self.store.write().await?;
-                db.update_workspace(&trashed, &[row.status]).await?;
+                if db.update_workspace(&trashed, &[row.status]).await? {
+                    events::record_found(&mut db, &trashed)?;
+                }
                 db.commit().await?;
             }
         }
@@ -153,7 +156,9 @@ impl Engine {
         if !findings.dry_run {
             let marked = Workspace { status, error: reason, ..row.clone() };
             let mut db = self.store.write().await?;
-            db.update_workspace(&marked, &[row.status]).await?;
+            if db.update_workspace(&marked, &[row.status]).await? {
+                events::record_found(&mut db, &marked)?;
+            }
             db.commit().await?;
         }
         Ok(())
@@ -172,6 +177,7 @@ impl Engine {
             && db.update_workspace(&back, &[row.status]).await?
         {
             db.insert_work(&row.repository_id, &row.work, &row.id).await?;
+            events::record_found(&mut db, &back)?;
         }
         Ok(db.commit().await?)
     }
@@ -205,6 +211,7 @@ impl Engine {
             db.delete_works(&row.id).await?;
             db.delete_ports(&row.id).await?;
             db.unbind_conversations(&row.id).await?;
+            events::record_found(&mut db, &gone)?;
         }
         Ok(db.commit().await?)
     }

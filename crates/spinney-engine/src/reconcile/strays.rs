@@ -11,7 +11,7 @@ use crate::context::{Context, tree_root};
 use crate::provider::marker::{Marker, Removal};
 use crate::provider::worktree::{self, Tree, open};
 use crate::trash::VIEW;
-use crate::{Engine, Error, Result, disk, home, links, pool};
+use crate::{Engine, Error, Result, disk, events, home, links, pool};
 
 impl Engine {
     /// Worktrees that git knows and the store does not.
@@ -67,7 +67,9 @@ impl Engine {
             let moved = Workspace { path: tree.path().to_owned(), status, error: None, ..row.clone() };
             Marker::of(&moved).write(tree.admin_dir())?;
             let mut db = self.store.write().await?;
-            db.update_workspace(&moved, &[row.status]).await?;
+            if db.update_workspace(&moved, &[row.status]).await? {
+                events::record_found(&mut db, &moved)?;
+            }
             db.commit().await?;
             let _ = home::make_tree_root(tree_root(&moved.path));
             let _ = links::make(&self.home, &moved);
@@ -238,6 +240,7 @@ impl Engine {
         for work in works {
             db.insert_work(&row.repository_id, work, &row.id).await?;
         }
+        events::record_found(&mut db, row)?;
         db.commit().await?;
         if row.status == WorkspaceStatus::Active {
             let _ = home::make_tree_root(tree_root(&row.path));

@@ -310,7 +310,7 @@ impl Engine {
         let mut db = self.store.write().await?;
         db.update_workspace(&workspace, &[WorkspaceStatus::Trashed]).await?;
         journal::close(&mut db, operation, OperationStatus::Done, None).await?;
-        events::record(&mut db, &workspace, "workspace.purged").await?;
+        events::record(&mut db, &workspace, "workspace.purged")?;
         db.commit().await?;
         fail::point("purge.settled")?;
         deleted.map(|()| workspace)

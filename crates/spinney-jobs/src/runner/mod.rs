@@ -34,7 +34,7 @@ use crate::control::{Control, Stop};
 use crate::family::{self, Family};
 use crate::lock::JobLock;
 use crate::log::Log;
-use crate::{Agent, Error, Jobs, Result, Sink};
+use crate::{Agent, Error, Jobs, Result, Sink, events};
 
 /// One job that is being run.
 #[derive(Debug)]
@@ -146,8 +146,8 @@ impl Jobs<'_> {
         let mut db = self.engine.store().write().await?;
         db.end_sessions(&job.id, SessionStatus::Ended).await?;
         // A start that could not be written left the row as it was.
-        if !db.update_job(job, JobStatus::Running).await? {
-            db.update_job(job, JobStatus::Pending).await?;
+        if db.update_job(job, JobStatus::Running).await? || db.update_job(job, JobStatus::Pending).await? {
+            events::ended(&mut db, job)?;
         }
         db.commit().await?;
         Ok(())
@@ -233,7 +233,13 @@ impl Run<'_> {
             stop = control.more_than(Stop::TimedOut) => return Err(End::Stopped(stop)),
         }
         self.job.outcome.delivered = true;
-        self.record().await
+        let mut db = self.jobs.engine.store().write().await?;
+        db.record_outcome(&self.job.id, &self.job.outcome).await?;
+        // Nothing is delivered from a directory as it is.
+        if self.job.outcome.push.is_some() {
+            events::delivered(&mut db, &self.job)?;
+        }
+        Ok(db.commit().await?)
     }
 
     /// Ends whatever the agent and the hooks left running.

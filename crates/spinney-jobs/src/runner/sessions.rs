@@ -12,7 +12,7 @@ use super::turns::Turned;
 use super::{End, Run, Step};
 use crate::control::Stop;
 use crate::runtime::{Conversation, Failure, Resuming};
-use crate::uuid;
+use crate::{events, uuid};
 
 /// More hand-offs than a task needs that comes to an end.
 const MAX_HAND_OFFS: usize = 10;
@@ -85,10 +85,18 @@ impl Run<'_> {
     async fn begin_session(&mut self, conversation: Conversation<'_>) -> Step<Session> {
         let runtime = self.agent.runtime.name();
         let session = new_session(&self.job, &self.agent.name, runtime, conversation);
-        self.jobs.engine.store().read().await?.put_session(&session).await?;
+        self.record_session(&session).await?;
         fail::point("job.session")?;
         self.begin(JobPhase::Session, Some(runtime.to_owned()));
         Ok(session)
+    }
+
+    /// Writes that a session begins, or how it ended.
+    async fn record_session(&self, session: &Session) -> Step<()> {
+        let mut db = self.jobs.engine.store().write().await?;
+        db.put_session(session).await?;
+        events::session(&mut db, &self.job, session)?;
+        Ok(db.commit().await?)
     }
 
     /// Writes how a session ended, and adds it to what the job took. One that is full has a note to write yet.
@@ -109,7 +117,7 @@ impl Run<'_> {
     async fn end_session_as(&mut self, mut turned: Turned, status: SessionStatus) -> Step<Turned> {
         turned.session.status = status;
         turned.session.ended_at = Some(Timestamp::now());
-        self.jobs.engine.store().read().await?.put_session(&turned.session).await?;
+        self.record_session(&turned.session).await?;
         self.job.outcome.usage = self.job.outcome.usage.plus(turned.session.usage);
         let error = match &turned.end.error {
             Some(Failure::Other(text)) if turned.stop == Stop::No => Some(text.clone()),

@@ -9,6 +9,7 @@ use tokio::time::sleep;
 use super::setup::Place;
 use super::{End, Run, Step};
 use crate::control::{Bell, Stop};
+use crate::events;
 use crate::queue::{self, Limits};
 
 /// How often the bell is looked at.
@@ -82,7 +83,14 @@ impl Run<'_> {
         }
         if may_start || news {
             match db.update_job(&row, JobStatus::Pending).await {
-                Ok(true) => db.commit().await?,
+                Ok(true) => {
+                    if may_start {
+                        events::started(&mut db, &row)?
+                    } else {
+                        events::waiting(&mut db, &row)?
+                    }
+                    db.commit().await?;
+                }
                 Ok(false) => return Err(End::Failed("its record says that it does not wait any more".to_owned())),
                 // Somebody took the place at this very moment.
                 Err(spinney_store::Error::Conflict { .. }) => return Ok(false),
@@ -115,6 +123,7 @@ impl Run<'_> {
         if is_there {
             match db.update_job(&self.job, JobStatus::Running).await {
                 Ok(true) => {
+                    events::placed(&mut db, &self.job)?;
                     db.commit().await?;
                     return Ok(true);
                 }
@@ -126,7 +135,9 @@ impl Run<'_> {
         drop(db);
         let waiting = Job { status: JobStatus::Pending, attempt: self.job.attempt - 1, ..self.job.clone() };
         let mut db = self.jobs.engine.store().write().await?;
-        db.update_job(&waiting, JobStatus::Running).await?;
+        if db.update_job(&waiting, JobStatus::Running).await? {
+            events::waiting(&mut db, &waiting)?;
+        }
         db.commit().await?;
         self.job = waiting;
         Ok(false)

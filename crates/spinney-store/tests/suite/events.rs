@@ -1,5 +1,7 @@
 //! The audit log: in order, without a gap, whoever writes it.
 
+use std::time::{Duration, Instant};
+
 use spinney_core::{JobId, Timestamp};
 use spinney_store::{Error, Event, EventFilter, Store};
 use tokio::task::JoinSet;
@@ -28,13 +30,15 @@ async fn record(store: &Store, event: Event) {
 /// Follows by the number seen last until so many events were seen, and gives their kinds.
 async fn follow(store: Store, count: usize) -> Vec<String> {
     let (mut seen, mut last) = (Vec::new(), 0);
+    let deadline = Instant::now() + Duration::from_secs(30);
     while seen.len() < count {
+        assert!(Instant::now() < deadline, "only {seen:?}");
         for (id, event) in store.read().await.unwrap().events_after(last, 7).await.unwrap() {
             assert!(id > last);
             last = id;
             seen.push(event.kind);
         }
-        tokio::task::yield_now().await;
+        tokio::time::sleep(Duration::from_millis(1)).await;
     }
     seen
 }
@@ -120,12 +124,12 @@ on_both! {
 
     async fn who_follows_sees_every_event_of_many_writers_once(backend: &Backend) {
         let stores = [backend.store().await, backend.store().await];
-        let reader = tokio::spawn(follow(backend.store().await, 200));
+        let reader = tokio::spawn(follow(backend.store().await, 80));
         let mut writers = JoinSet::new();
         for writer in 0..4 {
             let store = stores[writer % 2].clone();
             writers.spawn(async move {
-                for number in 0..50 {
+                for number in 0..20 {
                     record(&store, event(&format!("{writer} {number:02}"))).await;
                 }
             });
@@ -134,7 +138,7 @@ on_both! {
         let mut seen = reader.await.unwrap();
         seen.sort();
         seen.dedup();
-        assert_eq!(seen.len(), 200);
+        assert_eq!(seen.len(), 80);
     }
 }
 
@@ -160,8 +164,5 @@ async fn postgres_shows_no_number_before_a_smaller_one() {
         assert!(!slow.is_finished(), "it has its number, and is not committed");
     }
     record(&store, event("quick")).await;
-    assert_eq!(
-        tokio::time::timeout(std::time::Duration::from_secs(10), reader).await.unwrap().unwrap(),
-        ["slow", "quick"]
-    );
+    assert_eq!(reader.await.unwrap(), ["slow", "quick"]);
 }

@@ -84,6 +84,7 @@ pub async fn run(app: &App, args: CleanupArgs) -> Result<u8> {
         _ => Forgotten::default(),
     };
     if !args.dry_run {
+        engine.record_sweep(what, &report).await?;
         drop(sweeper);
         background::purge_what_is_due(app, &engine).await?;
     }
@@ -110,7 +111,7 @@ pub async fn run(app: &App, args: CleanupArgs) -> Result<u8> {
         app.ui.print_json(&json!({
             "dry_run": args.dry_run, "removed": removed, "kept": kept, "failed": failed,
             "findings": report.findings, "caches": caches,
-            "forgotten": { "jobs": forgotten.jobs, "conversations": forgotten.conversations },
+            "forgotten": { "jobs": forgotten.jobs, "conversations": forgotten.conversations, "events": forgotten.events },
         }));
     } else {
         let trash_for = words::days(&engine.config().cleanup.trash_for.to_string());
@@ -159,7 +160,8 @@ fn tell(app: &App, report: &Report, forgotten: &Forgotten, dry_run: bool, trash_
     if *forgotten != Forgotten::default() {
         let jobs = plural(forgotten.jobs, "old job");
         let conversations = plural(usize::try_from(forgotten.conversations).unwrap_or(usize::MAX), "old conversation");
-        app.ui.print(format!("forgot {jobs} and {conversations}"));
+        let events = plural(usize::try_from(forgotten.events).unwrap_or(usize::MAX), "old event");
+        app.ui.print(format!("forgot {jobs}, {conversations} and {events}"));
     }
     let total: u64 = report.caches.iter().map(|cleaned| cleaned.bytes).sum();
     if total > 0 {
