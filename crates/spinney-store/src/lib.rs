@@ -1,5 +1,5 @@
-//! State: repositories, workspaces, the works and conversations that point at them, jobs and their sessions, the
-//! journal, ports and events.
+//! State: accounts and their tokens, repositories, workspaces, the works and conversations that point at them, jobs and
+//! their sessions, the journal, ports and events.
 //!
 //! One schema and one set of queries serve SQLite (the default, in the home) and PostgreSQL (shared by several nodes).
 //! Invariants:
@@ -11,6 +11,7 @@
 //! - The database is upgraded before anything else looks at it, after a backup, and never downgraded.
 //! - A value that can't be understood is an error that names its place, never a guess.
 
+mod account;
 mod backup;
 mod connection;
 mod conversation;
@@ -32,6 +33,7 @@ mod row;
 mod session;
 mod sqlite;
 mod store;
+mod token;
 mod trust;
 mod url;
 mod work;

@@ -28,6 +28,7 @@ pub const MIGRATIONS: &[Migration] = &[
     migration!(3, "0003_ports_and_events"),
     migration!(4, "0004_sizes"),
     migration!(5, "0005_jobs"),
+    migration!(6, "0006_tokens"),
     migration!(8, "0008_events_of_jobs"),
     migration!(9, "0009_requests"),
 ];

@@ -9,4 +9,5 @@ mod processes;
 mod rows;
 mod samples;
 mod stories;
+mod tokens;
 mod upgrade;
