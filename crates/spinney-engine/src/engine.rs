@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use spinney_core::AccountName;
 use spinney_core::config::{Config, Layers};
 use spinney_git::{Git, GitOptions};
 use spinney_store::{Store, StoreUrl};
@@ -44,6 +45,20 @@ impl Engine {
         let store = Store::open(&url).await?;
         let EngineOptions { account, layers, environment, .. } = options;
         Ok(Self { home, account, layers, environment, config, store, git: OnceCell::new() })
+    }
+
+    /// The engine of another account, on the same home, store and git.
+    #[must_use]
+    pub fn for_account(&self, account: &AccountName) -> Self {
+        Self {
+            home: self.home.clone(),
+            account: account.to_string(),
+            layers: self.layers.clone(),
+            environment: self.environment.clone(),
+            config: self.config.clone(),
+            store: self.store.clone(),
+            git: self.git.clone(),
+        }
     }
 
     #[must_use]

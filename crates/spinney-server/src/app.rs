@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use spinney_core::AccountName;
+use spinney_core::config::PublicUrl;
 use spinney_engine::Engine;
 use spinney_jobs::{Jobs, Launcher};
 use tokio_util::task::TaskTracker;
@@ -38,7 +39,7 @@ impl App {
     /// The server over an engine of the account `local`. `is_secure`: browsers reach it by TLS.
     pub(crate) fn new(engine: Engine, launcher: Launcher, is_secure: bool, stop: Stop) -> Self {
         let server = &engine.config().server;
-        let hosts = Hosts::new(server.public_url.as_deref(), &server.allowed_hosts);
+        let hosts = Hosts::new(server.public_url.as_ref().map(PublicUrl::as_str), &server.allowed_hosts);
         Self(Arc::new(Shared {
             engines: Mutex::default(),
             launcher,

@@ -36,7 +36,8 @@ pub(crate) struct Subject(pub JobId);
 
 /// Carries a request out, or gives the answer that it had.
 pub(crate) async fn once(app: &App, caller: &Caller, mut request: Request, body: Bytes, next: Next) -> Response {
-    let begun = match begin(app, caller, &request, &body).await {
+    let asked = Asked::of(&request);
+    let begun = match begin(app, caller, &asked, &body).await {
         Ok(Begun::Answered(status, text)) => return replayed(status, text),
         Ok(Begun::Ours(key)) => key,
         Err(error) => return error.into_response(),
@@ -51,17 +52,29 @@ pub(crate) async fn once(app: &App, caller: &Caller, mut request: Request, body:
     }
 }
 
+/// What is looked at of a request.
+struct Asked {
+    line: String,
+    keys: Vec<HeaderValue>,
+}
+
+impl Asked {
+    fn of(request: &Request) -> Self {
+        let line = format!("{} {}", request.method(), request.uri().path());
+        Self { line, keys: request.headers().get_all(HEADER).iter().cloned().collect() }
+    }
+}
+
 enum Begun {
     Ours(IdempotencyKey),
     Answered(u16, String),
 }
 
-async fn begin(app: &App, caller: &Caller, request: &Request, body: &[u8]) -> Result<Begun> {
-    let mut keys = request.headers().get_all(HEADER).iter();
-    let (Some(key), None) = (keys.next(), keys.next()) else { return Err(wrong_key()) };
+async fn begin(app: &App, caller: &Caller, request: &Asked, body: &[u8]) -> Result<Begun> {
+    let [key] = request.keys.as_slice() else { return Err(wrong_key()) };
     let is_key = |key: &&str| (1..=MAX_KEY_BYTES).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
     let key = key.to_str().ok().filter(is_key).ok_or_else(wrong_key)?;
-    let mut asked = format!("{} {}\n", request.method(), request.uri().path()).into_bytes();
+    let mut asked = format!("{}\n", request.line).into_bytes();
     asked.extend_from_slice(body);
     let new = IdempotencyKey {
         account: caller.account.clone(),

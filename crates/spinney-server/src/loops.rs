@@ -6,7 +6,7 @@ use spinney_core::{AgentName, Job, JobStatus, Timestamp};
 use spinney_jobs::Agent;
 
 use crate::app::App;
-use crate::error::Result;
+use crate::error::{ApiError, Result};
 use crate::idempotency;
 
 /// How often jobs are looked at whose processes may have died.
@@ -77,7 +77,7 @@ async fn take_up_interrupted(app: &App) -> Result<()> {
 
 /// Tries an interrupted job again, as often as its agent says.
 async fn try_again(app: &App, job: &Job) -> Result<()> {
-    let engine = app.engine_for(&job.account);
+    let engine = app.engine_for(&job.account.parse().map_err(|_| ApiError::failed("a job's account has no name"))?);
     let configured_in = job.request.configured_in.as_ref().unwrap_or(&job.repository);
     let context = engine.repository(Some(&configured_in.to_string()), engine.home().root()).await?;
     let Ok(name) = job.agent.parse::<AgentName>() else { return Ok(()) };

@@ -70,7 +70,7 @@ impl Caller {
 pub(super) async fn live(app: &App, secret: &TokenSecret, kind: TokenKind) -> Result<Option<Token>> {
     let now = Timestamp::now();
     let mut db = app.engine().store().read().await?;
-    let found = db.token_by_hash(&secret.hash(), now).await?.filter(|token| token.kind == kind);
+    let found = db.token_by_hash(&secret.hash(), kind, now).await?;
     if let Some(token) = &found {
         db.touch_token(token, now).await?;
     }

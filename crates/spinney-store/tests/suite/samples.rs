@@ -5,11 +5,8 @@ use spinney_core::{
     NodeId, Operation, OperationId, OperationKind, OperationStatus, Platform, Populate, Provider, Repository,
     RepositoryId, Timestamp, Work, Workspace, WorkspaceId, WorkspaceStatus,
 };
-use spinney_store::migrate::MIGRATIONS;
 use spinney_store::{Store, WorkspaceFilter};
 
-/// The newest version of the schema.
-pub const SCHEMA: i64 = MIGRATIONS.len() as i64;
 
 /// What fills every optional column.
 pub fn repository(node: &NodeId, name: &str) -> Repository {
