@@ -1,0 +1,148 @@
+//! What a sweep did, or would do.
+
+use serde::Serialize;
+use spinney_engine::{Engine, Report};
+use utoipa::ToSchema;
+
+use super::{Reason, Workspace, path_text};
+
+/// What a sweep did, or with a dry run would do.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Cleanup {
+    pub dry_run: bool,
+    /// What went to the trash.
+    pub removed: Vec<Swept>,
+    pub kept: Vec<Kept>,
+    pub failed: Vec<CleanupFailure>,
+    /// What store, git and disk disagreed about.
+    pub findings: Vec<Finding>,
+    pub caches: Vec<CleanedCaches>,
+    pub forgotten: Forgotten,
+}
+
+/// A workspace that a sweep took.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Swept {
+    #[serde(flatten)]
+    pub workspace: Workspace,
+    /// Why it could go.
+    pub why: String,
+}
+
+/// A workspace that a sweep left, and why.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Kept {
+    pub workspace: Workspace,
+    pub reasons: Vec<Reason>,
+}
+
+/// What a sweep could not do.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct CleanupFailure {
+    pub name: String,
+    pub error: String,
+}
+
+/// Something that store, git and disk disagreed about.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Finding {
+    pub what: String,
+    /// What was done about it; none when it was only seen.
+    #[schema(required)]
+    pub done: Option<String>,
+}
+
+/// Regenerable directories of a workspace that were deleted.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct CleanedCaches {
+    pub workspace: String,
+    pub directories: Vec<String>,
+    pub bytes: u64,
+}
+
+/// How many old jobs and conversations were forgotten.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+pub struct Forgotten {
+    pub jobs: usize,
+    pub conversations: u64,
+}
+
+impl Cleanup {
+    #[must_use]
+    pub fn of(engine: &Engine, report: &Report, forgotten: &spinney_jobs::Forgotten, dry_run: bool) -> Self {
+        Self::with(report, forgotten, dry_run, |workspace| Workspace::of(engine, workspace))
+    }
+
+    fn with(
+        report: &Report,
+        forgotten: &spinney_jobs::Forgotten,
+        dry_run: bool,
+        told: impl Fn(&spinney_core::Workspace) -> Workspace,
+    ) -> Self {
+        let removed = report.removed.iter();
+        let kept = report.kept.iter();
+        let failed = report.failed.iter();
+        Self {
+            dry_run,
+            removed: removed.map(|(row, why)| Swept { workspace: told(row), why: why.clone() }).collect(),
+            kept: kept
+                .map(|kept| Kept { workspace: told(&kept.workspace), reasons: Reason::all(&kept.reasons) })
+                .collect(),
+            failed: failed.map(|(name, error)| CleanupFailure { name: name.clone(), error: error.clone() }).collect(),
+            findings: report.findings.iter().map(Finding::of).collect(),
+            caches: report.caches.iter().map(CleanedCaches::of).collect(),
+            forgotten: Forgotten { jobs: forgotten.jobs, conversations: forgotten.conversations },
+        }
+    }
+}
+
+impl Finding {
+    fn of(finding: &spinney_engine::Finding) -> Self {
+        Self { what: finding.what.clone(), done: finding.done.clone() }
+    }
+}
+
+impl CleanedCaches {
+    fn of(cleaned: &spinney_engine::CleanedCaches) -> Self {
+        Self {
+            workspace: cleaned.workspace.name.to_string(),
+            directories: cleaned.directories.iter().map(|directory| path_text(directory)).collect(),
+            bytes: cleaned.bytes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::described::{assert_described, sample};
+
+    #[test]
+    fn a_cleanup_is_what_its_schema_says() {
+        let finding = |done| spinney_engine::Finding { what: "a tree without a row".to_owned(), done };
+        let workspace = sample::bare_workspace;
+        let report = Report {
+            removed: vec![(workspace(), "merged".to_owned())],
+            kept: vec![spinney_engine::Kept { workspace: workspace(), reasons: vec![sample::full_reason()] }],
+            failed: vec![("issue-1".to_owned(), "git failed".to_owned())],
+            findings: vec![finding(Some("recorded".to_owned())), finding(None)],
+            caches: vec![spinney_engine::CleanedCaches {
+                workspace: workspace(),
+                directories: vec!["target".into()],
+                bytes: 1,
+            }],
+            bytes: 0,
+        };
+        let told = |report: &Report| {
+            Cleanup::with(report, &spinney_jobs::Forgotten::default(), false, |row| Workspace::linked(row, None))
+        };
+        let full = told(&report);
+        assert_described(&full, &told(&Report::default()));
+        assert_described(&full.removed[0], &full.removed[0]);
+        assert_described(&full.kept[0], &full.kept[0]);
+        assert_described(&full.failed[0], &full.failed[0]);
+        assert_described(&full.findings[0], &full.findings[1]);
+        assert_described(&full.caches[0], &full.caches[0]);
+        assert_described(&full.forgotten, &full.forgotten);
+    }
+}

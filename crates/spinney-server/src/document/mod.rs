@@ -1,0 +1,53 @@
+//! The JSON documents: the same words and shapes wherever a thing is told of, by the API and by `--json` alike.
+//!
+//! A document is what is sent, not what is kept: ids, names and paths are texts in it, and a path that is no UTF-8 is
+//! shown as near to it as can be. Its schema comes from the same declaration; a field that may be `null` is there
+//! nevertheless, and one that may be missing is not required.
+
+mod agent;
+mod cleanup;
+mod conflicts;
+#[cfg(test)]
+mod described;
+mod details;
+mod error;
+mod job;
+mod listed;
+mod metadata;
+mod pool;
+mod repository;
+mod status;
+mod trash;
+mod verdict;
+mod word;
+mod workspace;
+
+pub use agent::{Agent, AgentLimits};
+pub use cleanup::{CleanedCaches, Cleanup, CleanupFailure, Finding, Forgotten, Kept, Swept};
+pub use conflicts::{Conflict, Conflicts, Uncommitted, Unjudged};
+pub use details::{Details, WorkspaceDetails, WorkspaceState};
+pub use error::{Error, ErrorDocument, ErrorKind, Failure};
+pub use job::{Job, JobInBrief, Session, Usage};
+pub use listed::{ListedDetails, ListedWorkspace, ShownWorkspace};
+pub use metadata::{Metadata, Warm};
+pub use pool::{Drained, Filled, MemberState, Pool, PoolMember};
+pub use repository::{FetchedRepository, Repository};
+pub use status::{Counts, RepositoryStatus, Sizes, Status};
+pub use trash::{PurgedWorkspace, TrashedWorkspace};
+pub use verdict::{Evidence, Reason, Verdict};
+pub use word::{
+    Cancel, EvidenceKind, JobStatus, Method, Platform, Populate, Provider, Push, ReasonCode, SessionStatus, Timestamp,
+    WorkKind, WorkspaceStatus,
+};
+pub use workspace::{ResolvedWorkspace, Work, Workspace};
+
+use std::path::Path;
+
+fn path_text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// Texts of things that have one.
+fn texts<T: ToString>(things: &[T]) -> Vec<String> {
+    things.iter().map(ToString::to_string).collect()
+}

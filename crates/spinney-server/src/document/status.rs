@@ -1,0 +1,122 @@
+//! How many there are of what, and how much room is left.
+
+use serde::Serialize;
+use spinney_core::RepositoryName;
+use utoipa::ToSchema;
+
+/// How many there are of what, and how much room is left.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Status {
+    pub repositories: Vec<RepositoryStatus>,
+    /// Free bytes where the workspaces are.
+    #[schema(required)]
+    pub free_disk: Option<u64>,
+}
+
+/// What a repository has.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct RepositoryStatus {
+    /// `owner/name`.
+    pub repository: String,
+    /// How many live workspaces it may have; zero: no limit.
+    pub limit: u32,
+    pub workspaces: Counts,
+    pub size: Sizes,
+}
+
+impl RepositoryStatus {
+    #[must_use]
+    pub fn of(repository: &RepositoryName, limit: u32, workspaces: &[spinney_core::Workspace]) -> Self {
+        Self {
+            repository: repository.to_string(),
+            limit,
+            workspaces: Counts::of(workspaces),
+            size: Sizes::of(&spinney_engine::Sizes::of(workspaces)),
+        }
+    }
+}
+
+/// How many workspaces have which status, in the order of a workspace's life.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Counts {
+    pub creating: usize,
+    pub active: usize,
+    pub warm: usize,
+    pub removing: usize,
+    pub trashed: usize,
+    pub purged: usize,
+    pub lost: usize,
+    pub broken: usize,
+}
+
+impl Counts {
+    #[must_use]
+    pub fn of(workspaces: &[spinney_core::Workspace]) -> Self {
+        let mut counts = Self::default();
+        for workspace in workspaces {
+            *counts.of_status(workspace.status) += 1;
+        }
+        counts
+    }
+
+    fn of_status(&mut self, status: spinney_core::WorkspaceStatus) -> &mut usize {
+        use spinney_core::WorkspaceStatus;
+        match status {
+            WorkspaceStatus::Creating => &mut self.creating,
+            WorkspaceStatus::Active => &mut self.active,
+            WorkspaceStatus::Warm => &mut self.warm,
+            WorkspaceStatus::Removing => &mut self.removing,
+            WorkspaceStatus::Trashed => &mut self.trashed,
+            WorkspaceStatus::Purged => &mut self.purged,
+            WorkspaceStatus::Lost => &mut self.lost,
+            WorkspaceStatus::Broken => &mut self.broken,
+        }
+    }
+}
+
+/// What is known of some workspaces' sizes.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+pub struct Sizes {
+    /// The sum of those that are known.
+    pub bytes: u64,
+    /// How many are known.
+    pub known: usize,
+    /// How many have a tree at all.
+    pub of: usize,
+}
+
+impl Sizes {
+    #[must_use]
+    pub fn of(sizes: &spinney_engine::Sizes) -> Self {
+        Self { bytes: sizes.bytes, known: sizes.known, of: sizes.trees }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::described::{assert_described, sample};
+
+    #[test]
+    fn a_status_is_what_its_schema_says() {
+        let name = "acme/app".parse().unwrap();
+        let repository = RepositoryStatus::of(&name, 5, &[sample::full_workspace()]);
+        assert_described(&repository, &repository);
+        assert_described(&repository.workspaces, &repository.workspaces);
+        assert_described(&repository.size, &repository.size);
+        let status = |repositories, free_disk| Status { repositories, free_disk };
+        assert_described(&status(vec![repository], Some(1)), &status(vec![], None));
+    }
+
+    #[test]
+    fn every_status_is_counted_under_its_own_word() {
+        for status in spinney_core::WorkspaceStatus::ALL {
+            let workspace = spinney_core::Workspace { status: *status, ..sample::bare_workspace() };
+            let counts = serde_json::to_value(Counts::of(&[workspace.clone(), workspace])).unwrap();
+            assert_eq!(counts[status.as_str()], 2, "{status}");
+        }
+        let told = serde_json::to_string(&Counts::default()).unwrap();
+        let places = spinney_core::WorkspaceStatus::ALL.iter().map(|status| told.find(status.as_str()).unwrap());
+        assert!(places.is_sorted(), "{told}");
+    }
+}
