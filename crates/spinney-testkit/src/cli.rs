@@ -76,7 +76,7 @@ impl Cli {
     /// Starts it and comes back at once.
     #[track_caller]
     pub fn spawn<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Running {
-        Running(Some(process::start(&mut self.command(arguments))))
+        Running::start(&mut self.command(arguments))
     }
 }
 
@@ -85,10 +85,32 @@ impl Cli {
 pub struct Running(Option<Started>);
 
 impl Running {
+    /// Starts any program.
+    #[track_caller]
+    pub(crate) fn start(command: &mut Command) -> Self {
+        Self(Some(process::start(command)))
+    }
+
+    fn started(&self) -> &Started {
+        self.0.as_ref().expect("it was not waited for")
+    }
+
     /// Its process id.
     #[must_use]
     pub fn id(&self) -> u32 {
-        self.0.as_ref().expect("it was not waited for").child.id()
+        self.started().child.id()
+    }
+
+    /// What it has printed by now.
+    #[must_use]
+    pub fn stdout_so_far(&self) -> String {
+        self.started().stdout_so_far()
+    }
+
+    /// What it has said by now.
+    #[must_use]
+    pub fn stderr_so_far(&self) -> String {
+        self.started().stderr_so_far()
     }
 
     /// Whether it has not ended yet.
@@ -101,6 +123,13 @@ impl Running {
     #[track_caller]
     pub fn wait(mut self) -> Ran {
         self.0.take().expect("it was not waited for").wait()
+    }
+
+    /// Asks it to end, as `kill` does, and waits for its end.
+    #[track_caller]
+    pub fn terminate(self) -> Ran {
+        process::start(Command::new("kill").args(["-TERM", "--", &self.id().to_string()])).wait().ok();
+        self.wait()
     }
 
     /// Kills it, as `kill -9` does, and waits for its end.
@@ -123,7 +152,12 @@ impl Drop for Running {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::wait_until;
+
+    const DEADLINE: Duration = Duration::from_secs(30);
 
     #[test]
     fn runs_in_its_directory_with_its_variables() {
@@ -149,6 +183,14 @@ mod tests {
         assert!(running.is_running() && running.id() > 1);
         running.kill().exits(137);
         assert_eq!(Sandbox::new().cli("/bin/echo").spawn(&["x"]).wait().ok().stdout, "x\n");
+    }
+
+    #[test]
+    fn what_runs_is_heard_and_can_be_asked_to_end() {
+        let script = "trap 'echo asked; exit 3' TERM; echo ready; echo talk >&2; while :; do sleep 0.01; done";
+        let running = Sandbox::new().cli("/bin/sh").spawn(&["-c", script]);
+        wait_until(|| running.stdout_so_far() == "ready\n" && running.stderr_so_far() == "talk\n", DEADLINE);
+        assert_eq!(running.terminate().exits(3).stdout, "ready\nasked\n");
     }
 
     #[test]

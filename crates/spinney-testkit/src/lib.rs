@@ -6,7 +6,9 @@
 #![expect(clippy::disallowed_methods, reason = "the kit starts real programs, git among them, beside the product")]
 
 mod agent_cli;
+mod browser;
 mod cli;
+mod daemon;
 mod fingerprint;
 mod forge;
 mod git_wrapper;
@@ -24,10 +26,13 @@ mod tokens;
 mod wait;
 
 pub use agent_cli::AgentCli;
+pub use browser::{Browser, ColorScheme, ConsoleEntry, Key, Window};
 pub use cli::{Cli, Running};
+pub use daemon::Daemon;
 pub use fingerprint::Fingerprint;
 pub use forge::{Exchange, Fork, TestForge, TestPullRequest, Trouble, github_description};
 pub use git_wrapper::{GitWrapper, git_of_version};
+pub use http::{EventStream, HttpClient, Reply, ServerEvent};
 pub use http_remote::HttpRemote;
 pub use loop_image::LoopImage;
 pub use model::{ModelRequest, StubModel};

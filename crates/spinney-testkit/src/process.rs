@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -65,8 +66,8 @@ impl Ran {
 pub(crate) struct Started {
     pub child: Child,
     command: String,
-    stdout: JoinHandle<String>,
-    stderr: JoinHandle<String>,
+    stdout: Reading,
+    stderr: Reading,
 }
 
 /// Starts a program with no input, reading what it says so that it never blocks.
@@ -78,17 +79,43 @@ pub(crate) fn start(command: &mut Command) -> Started {
         Ok(child) => child,
         Err(error) => panic!("can't start {shown}: {error}"),
     };
-    let stdout = read(child.stdout.take().expect("stdout is piped"));
-    let stderr = read(child.stderr.take().expect("stderr is piped"));
+    let stdout = Reading::start(child.stdout.take().expect("stdout is piped"));
+    let stderr = Reading::start(child.stderr.take().expect("stderr is piped"));
     Started { child, command: shown_briefly(command), stdout, stderr }
 }
 
-fn read(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
-    thread::spawn(move || {
-        let mut bytes = Vec::new();
-        pipe.read_to_end(&mut bytes).ok();
+/// What a pipe has brought, and the thread that reads it to its end.
+#[derive(Debug)]
+struct Reading {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    thread: JoinHandle<()>,
+}
+
+impl Reading {
+    fn start(mut pipe: impl Read + Send + 'static) -> Self {
+        let bytes = Arc::new(Mutex::new(Vec::new()));
+        let thread = thread::spawn({
+            let bytes = Arc::clone(&bytes);
+            move || {
+                let mut buffer = [0; 8192];
+                while let Ok(length @ 1..) = pipe.read(&mut buffer) {
+                    bytes.lock().expect("no thread panicked").extend_from_slice(&buffer[..length]);
+                }
+            }
+        });
+        Self { bytes, thread }
+    }
+
+    fn so_far(&self) -> String {
+        String::from_utf8_lossy(&self.bytes.lock().expect("no thread panicked")).into_owned()
+    }
+
+    fn to_end(self) -> String {
+        let Self { bytes, thread } = self;
+        thread.join().expect("the output was read");
+        let bytes = bytes.lock().expect("no thread panicked");
         String::from_utf8_lossy(&bytes).into_owned()
-    })
+    }
 }
 
 /// The program and its arguments, without the environment.
@@ -112,12 +139,15 @@ impl Started {
             }
             thread::sleep(PAUSE);
         };
-        Ran {
-            status: code(status),
-            stdout: self.stdout.join().expect("stdout was read"),
-            stderr: self.stderr.join().expect("stderr was read"),
-            command: self.command,
-        }
+        Ran { status: code(status), stdout: self.stdout.to_end(), stderr: self.stderr.to_end(), command: self.command }
+    }
+
+    pub fn stdout_so_far(&self) -> String {
+        self.stdout.so_far()
+    }
+
+    pub fn stderr_so_far(&self) -> String {
+        self.stderr.so_far()
     }
 }
 

@@ -14,6 +14,7 @@ mod error;
 mod job;
 mod listed;
 mod metadata;
+mod operation;
 mod pool;
 mod repository;
 mod status;
@@ -29,6 +30,7 @@ pub use details::{Details, WorkspaceDetails, WorkspaceState};
 pub use error::{Error, ErrorDocument, ErrorKind, Failure};
 pub use job::{Job, JobInBrief, Session, Usage};
 pub use listed::{ListedDetails, ListedWorkspace, ShownWorkspace};
+pub use operation::Operation;
 pub use metadata::{Metadata, Warm};
 pub use pool::{Drained, Filled, MemberState, Pool, PoolMember};
 pub use repository::{FetchedRepository, Repository};
@@ -36,7 +38,7 @@ pub use status::{Counts, RepositoryStatus, Sizes, Status};
 pub use trash::{PurgedWorkspace, TrashedWorkspace};
 pub use verdict::{Evidence, Reason, Verdict};
 pub use word::{
-    Cancel, EvidenceKind, JobStatus, Method, Platform, Populate, Provider, Push, ReasonCode, SessionStatus, Timestamp,
+    Cancel, EvidenceKind, JobStatus, LongOperationStatus, Method, Platform, Populate, Provider, Push, ReasonCode, SessionStatus, Timestamp,
     WorkKind, WorkspaceStatus,
 };
 pub use workspace::{ResolvedWorkspace, Work, Workspace};

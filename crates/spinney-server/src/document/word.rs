@@ -38,6 +38,7 @@ macro_rules! word {
 word!(Cancel);
 word!(EvidenceKind);
 word!(JobStatus);
+word!(LongOperationStatus);
 word!(Method);
 word!(Platform);
 word!(Populate);

@@ -1,9 +1,17 @@
-//! A small HTTP server on loopback, for what the tests talk to. One request a connection, a few connections at a time.
+//! HTTP on loopback: a small server for what the tests talk to, and a client that sends whatever a test wants.
+//!
+//! One request a connection; the server takes a few connections at a time.
 
+mod client;
+mod events;
+mod reply;
 mod request;
 mod response;
 mod server;
 
+pub use client::HttpClient;
+pub use events::{EventStream, ServerEvent};
+pub use reply::Reply;
 pub(crate) use request::Request;
 pub(crate) use response::Response;
 pub(crate) use server::HttpServer;

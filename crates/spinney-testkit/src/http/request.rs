@@ -111,7 +111,7 @@ fn unescape(text: &str) -> String {
 }
 
 /// One line without its end.
-fn line(reader: &mut impl BufRead) -> io::Result<String> {
+pub(super) fn line(reader: &mut impl BufRead) -> io::Result<String> {
     let mut line = String::new();
     reader.by_ref().take(MAX_LINE).read_line(&mut line)?;
     match line.strip_suffix('\n') {
@@ -128,6 +128,6 @@ fn read_exactly(reader: &mut impl BufRead, length: u64, into: &mut Vec<u8>) -> i
     if read as u64 == length { Ok(()) } else { Err(malformed()) }
 }
 
-fn malformed() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "malformed request")
+pub(super) fn malformed() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "malformed HTTP")
 }
