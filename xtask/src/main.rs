@@ -1,9 +1,11 @@
 //! The repository's own chores: `cargo xtask <chore>`.
 
-#![expect(clippy::disallowed_methods, reason = "a chore starts cargo, git, npm and PostgreSQL, and reads PATH")]
+#![expect(clippy::disallowed_methods, reason = "a chore starts cargo, git, npm, Python and PostgreSQL, and reads PATH")]
 
 mod agents;
+mod api;
 mod bench;
+mod browser;
 mod chore;
 mod ci;
 mod crash;
@@ -24,6 +26,9 @@ Chores:
                   runs all tests, with a throw-away PostgreSQL, and those that touch git with every git on PATH;
                   ARGS go to `cargo test` (with `-p CRATE` among them, only that crate is tested). Claude Code is
                   installed for them; with `--agents` Codex, Gemini CLI and opencode, too
+  test --api [--examples N]
+                  sends the daemon what its description of the API allows, and what it does not, N times an operation,
+                  and checks the answers against it; installs schemathesis for that
   bench [--repo PATH] [--rows NAME,…] [--rounds N] [--out DIR] [--no-images] [--spinney PATH]
                   measures Spinney beside git, and the peers on PATH, on a generated tree or on a clone of that
                   repository; a table goes to stdout and DIR/bench.md, every sample to DIR/bench.json. `--no-images`
@@ -44,6 +49,7 @@ fn main() -> ExitCode {
         ["test", "--agents"] => test::run(true, &[]),
         ["test", "--", rest @ ..] => test::run(false, rest),
         ["test", "--agents", "--", rest @ ..] => test::run(true, rest),
+        ["test", "--api", rest @ ..] => api::run(rest),
         ["bench", rest @ ..] => bench::run(rest),
         ["crash", rest @ ..] => crash::run(rest),
         ["ci"] => ci::run(),

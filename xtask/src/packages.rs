@@ -2,6 +2,7 @@
 
 use std::env;
 use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
@@ -27,9 +28,14 @@ pub fn provide_file_systems() {
 
 /// Whether a program can be started by its name, or is one of the system's.
 pub fn is_there(program: &str) -> bool {
+    find(program).is_some()
+}
+
+/// Where a program on `PATH`, or of the system, is.
+pub fn find(program: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let places = env::split_paths(&path).chain(SYSTEM_PROGRAMS.map(Into::into));
-    places.into_iter().any(|directory| directory.join(program).is_file())
+    places.map(|directory| directory.join(program)).find(|path| path.is_file())
 }
 
 /// Installs packages of Debian.
@@ -46,11 +52,15 @@ pub fn install(what: &str, packages: &[&str]) -> Result<()> {
     println!("== installing {what}");
     let start = Instant::now();
     let install = [&["install", "--yes", "--no-install-recommends"][..], packages].concat();
-    for arguments in [&["update"][..], &install] {
+    let apt_get = |arguments: &[&str]| -> Result<bool> {
         let mut command = Command::new(sudo[0]);
         command.args(&sudo[1..]).args(["DEBIAN_FRONTEND=noninteractive", "apt-get", "--quiet"]).args(arguments);
-        let status = command.stdin(Stdio::null()).status().context("can't start apt-get")?;
-        ensure!(status.success(), "`apt-get {}` failed", arguments.join(" "));
+        Ok(command.stdin(Stdio::null()).status().context("can't start apt-get")?.success())
+    };
+    // Lists that are missing or old are no reason to give up, and fresh ones none to fetch them again.
+    if !apt_get(&install)? {
+        ensure!(apt_get(&["update"])?, "`apt-get update` failed");
+        ensure!(apt_get(&install)?, "`apt-get {}` failed", install.join(" "));
     }
     println!("== installing {what}: done in {:.1} s\n", start.elapsed().as_secs_f64());
     Ok(())

@@ -8,6 +8,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result};
 
 use crate::agents;
+use crate::browser;
 use crate::chore;
 use crate::description;
 use crate::gits;
@@ -28,8 +29,9 @@ pub fn run(wants_agents: bool, arguments: &[&str]) -> Result<ExitCode> {
     packages::provide_file_systems();
     let description = description::find_or_fetch()?;
     let agents = agents::provide(wants_agents)?;
+    let browser = browser::provide();
     let cluster = Cluster::start(&programs)?;
-    let suite = Suite { path, programs: &programs, url: cluster.url(), description, agents, arguments };
+    let suite = Suite { path, programs: &programs, url: cluster.url(), description, agents, browser, arguments };
 
     let heading = format!("tests with git {}", first.version);
     if let Some(code) = chore::step(&heading, &mut suite.command(&["--workspace"], None)?)? {
@@ -54,6 +56,7 @@ struct Suite<'a> {
     /// The file of GitHub's API description.
     description: PathBuf,
     agents: agents::Programs,
+    browser: agents::Programs,
     arguments: &'a [&'a str],
 }
 
@@ -69,7 +72,7 @@ impl Suite<'_> {
         command.args(self.arguments);
         command.env("PATH", self.path_with(first_on_path)?).env("SPINNEY_TEST_POSTGRES_URL", &self.url);
         command.env("SPINNEY_TEST_GITHUB_DESCRIPTION", &self.description);
-        command.envs(self.agents.iter().map(|(variable, program)| (variable, program)));
+        command.envs(self.agents.iter().chain(&self.browser).map(|(variable, program)| (variable, program)));
         Ok(command)
     }
 

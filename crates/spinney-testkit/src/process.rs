@@ -110,7 +110,7 @@ impl Reading {
         String::from_utf8_lossy(&self.bytes.lock().expect("no thread panicked")).into_owned()
     }
 
-    fn to_end(self) -> String {
+    fn whole(self) -> String {
         let Self { bytes, thread } = self;
         thread.join().expect("the output was read");
         let bytes = bytes.lock().expect("no thread panicked");
@@ -139,7 +139,7 @@ impl Started {
             }
             thread::sleep(PAUSE);
         };
-        Ran { status: code(status), stdout: self.stdout.to_end(), stderr: self.stderr.to_end(), command: self.command }
+        Ran { status: code(status), stdout: self.stdout.whole(), stderr: self.stderr.to_end(), command: self.command }
     }
 
     pub fn stdout_so_far(&self) -> String {

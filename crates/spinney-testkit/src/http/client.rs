@@ -216,8 +216,8 @@ mod tests {
     }
 
     /// A server on a Unix socket that says one thing.
-    fn saying(answer: &'static str) -> (Sandbox, HttpClient) {
-        let sandbox = Sandbox::new();
+    fn saying(answer: impl Into<String>) -> (Sandbox, HttpClient) {
+        let (sandbox, answer) = (Sandbox::new(), answer.into());
         let socket = sandbox.path().join("socket");
         let listener = UnixListener::bind(&socket).unwrap();
         thread::spawn(move || {
@@ -227,29 +227,34 @@ mod tests {
         (sandbox, HttpClient::unix(socket))
     }
 
+    fn chunked(chunks: &[&str]) -> String {
+        let chunks = chunks.iter().chain([&""]).map(|chunk| format!("{:x};x\r\n{chunk}\r\n", chunk.len()));
+        format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{}", chunks.collect::<String>())
+    }
+
     #[test]
     fn chunks_are_put_together() {
-        let (_sandbox, client) =
-            saying("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x\r\nde\r\n0\r\n\r\n");
+        let (_sandbox, client) = saying(chunked(&["abc", "de"]));
         assert_eq!(client.get("/").expects(200).text(), "abcde");
     }
 
     #[test]
     fn an_answer_that_breaks_off_is_none() {
-        for answer in ["HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", "HTTP/1.1 200 OK\r\n", ""] {
+        let (whole, head) = (chunked(&["abc"]), "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n");
+        for answer in
+            [&format!("{head}abc"), "HTTP/1.1 200 OK\r\n", "", &whole[..whole.len() - 10], &whole.replace("3;", "2;")]
+        {
             let (_sandbox, client) = saying(answer);
             assert!(client.try_send("GET", "/", b"").is_err(), "{answer:?}");
         }
-        let (_sandbox, client) = saying("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n");
+        let (_sandbox, client) = saying(head);
         assert_eq!(client.try_send("HEAD", "/", b"").unwrap().header("content-length"), Some("9"));
     }
 
     #[test]
     fn events_come_one_by_one() {
-        let (_sandbox, client) = saying(
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
-             8\r\n:alive\n\n\r\n12\r\nid: 7\nevent: job\nd\r\nc\r\nata: 1\ndata:2\r\n2\r\n\n\n\r\nb\r\ndata: last\n\r\n0\r\n\r\n",
-        );
+        let chunks = [":alive\n\n", "id: 7\nevent: job\nd", "ata: 1\ndata:2", "\n\n", "data: last\n"];
+        let (_sandbox, client) = saying(chunked(&chunks));
         let mut events = client.events("/events");
         let expected = ServerEvent { id: Some("7".to_owned()), name: Some("job".to_owned()), data: "1\n2".to_owned() };
         assert_eq!(events.next_event(), Some(expected));

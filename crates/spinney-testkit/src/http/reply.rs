@@ -149,9 +149,9 @@ impl Read for Body {
             Rest::Length(_) | Rest::Chunk(_) if read == 0 => return Err(malformed()),
             Rest::Length(left) | Rest::Chunk(left) => *left -= read as u64,
         }
-        if matches!(self.rest, Rest::Chunk(0)) {
-            // The empty line behind a chunk.
-            line(&mut self.reader)?;
+        // The empty line behind a chunk.
+        if matches!(self.rest, Rest::Chunk(0)) && !line(&mut self.reader)?.is_empty() {
+            return Err(malformed());
         }
         Ok(read)
     }
