@@ -139,7 +139,7 @@ impl Started {
             }
             thread::sleep(PAUSE);
         };
-        Ran { status: code(status), stdout: self.stdout.whole(), stderr: self.stderr.to_end(), command: self.command }
+        Ran { status: code(status), stdout: self.stdout.whole(), stderr: self.stderr.whole(), command: self.command }
     }
 
     pub fn stdout_so_far(&self) -> String {
