@@ -128,7 +128,7 @@ mod tests {
     fn stand_in(server: &HttpServer, script: &str) -> Cli {
         let sandbox = Sandbox::new();
         let repository = sandbox.empty_repository("program");
-        repository.write_executable("program", &format!("#!/bin/sh\n{script}\n"));
+        repository.write_executable("program", format!("#!/bin/sh\n{script}\n"));
         sandbox.cli(repository.path().join("program")).with_variable("ADDRESS", server.address().to_string())
     }
 
