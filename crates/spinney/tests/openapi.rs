@@ -20,7 +20,7 @@ fn every_answer_is_as_described() {
     let sandbox = Sandbox::new();
     let repository = sandbox.repository("app").with_remote();
     let cli = sandbox.cli(env!("CARGO_BIN_EXE_spinney")).in_directory(repository.path());
-    cli.run(&["create", "--json"]).ok();
+    cli.run(&["new", "first", "--json"]).ok();
     let created = cli.run(&["token", "create", "--name", "t", "--scope", "admin", "--json"]).ok().json();
     let token = created["token"].as_str().expect("the token is shown once");
 
