@@ -177,6 +177,44 @@ fn a_repositorys_own_token_does_not_reach_the_agent() {
 }
 
 #[test]
+fn what_an_agent_leaves_in_gits_configuration_sees_no_secret() {
+    let mut workshop = Workshop::new("[forge.github]\ntoken_env = \"MY_FORGE_TOKEN\"\n");
+    for name in ["GITHUB_TOKEN", "GITEA_TOKEN", "MY_FORGE_TOKEN", "SLACK_BOT_TOKEN", "SPINNEY_GITHUB_WEBHOOK_SECRET"] {
+        workshop.cli = workshop.cli.with_variable(name, "s3cret");
+    }
+    workshop.cli = workshop.cli.with_variable("EDITOR", "seen");
+    let (spy, seen) = (workshop.beside("spy"), workshop.beside("spy.seen"));
+    fs::write(&spy, "#!/bin/sh\nenv >> \"$0.seen\"\ncat\n").unwrap();
+    fs::set_permissions(&spy, fs::Permissions::from_mode(0o755)).unwrap();
+    let place = spy.display();
+    let prompt = format!(
+        "git config filter.spy.clean \\''{place}'\\'\nwrite .gitattributes * filter=spy\nwrite a.txt a\nwrite-outside {place}.seen"
+    );
+    let job = workshop.story.change(|_| workshop.complete(&ISSUE, &prompt));
+    assert_eq!(job.0["pushed"], true);
+    let seen = fs::read_to_string(seen).unwrap();
+    assert!(seen.contains("EDITOR=seen") && !seen.contains("s3cret"), "{seen}");
+}
+
+#[test]
+fn a_token_goes_where_the_repository_was_added_from() {
+    let sandbox = Sandbox::new();
+    let origin = sandbox.repository("app").with_remote();
+    let [http, evil] = [(); 2].map(|()| HttpRemote::with_token(&sandbox, "t0ken"));
+    let workshop = Workshop::of(Story::of(origin), "");
+    let cli = workshop.cli.with_variable("REPOSITORY_TOKEN", "t0ken");
+    let (url, elsewhere) = (http.url("acme/app.git"), evil.url("acme/app.git"));
+    cli.run(&["repo", "add", &url, "--token-env", "REPOSITORY_TOKEN", "--name", "acme/private"]).ok();
+    let run = |prompt: &str| cli.run(&["--repo", "acme/private", "run", "--json", "--agent", "coder", "--", prompt]);
+    let refused = run(&format!("git config remote.origin.pushurl {elsewhere}\nwrite a.txt a")).exits(1);
+    let told = refused.json()["error"].as_str().unwrap().to_owned();
+    assert!(told.contains("no token went along") && !told.contains("t0ken"), "{told}");
+    assert!(evil.requests().iter().all(|line| line.starts_with("401 ")), "{:?}", evil.requests());
+    assert!(!evil.requests().is_empty());
+    run("git config --unset remote.origin.pushurl\nwrite a.txt a").ok();
+}
+
+#[test]
 fn the_runners_environment_is_closed_to_others() {
     let workshop = Workshop::new("");
     let (pid, go) = (workshop.beside("agent"), workshop.beside("go"));
