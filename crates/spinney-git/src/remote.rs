@@ -17,10 +17,11 @@ pub struct Remote {
 }
 
 impl Repository {
-    /// Where a push to a remote goes, without credentials.
+    /// Where a push to a remote goes, without credentials: to every URL in the answer.
     pub async fn load_push_url(&self, remote: &str) -> Result<String> {
-        let url = self.command().args(["remote", "get-url", "--push", "--", require_remote(remote)?]).text().await?;
-        Ok(without_credentials(&url))
+        let command = self.command().args(["remote", "get-url", "--push", "--all", "--", require_remote(remote)?]);
+        let urls: Vec<_> = command.text().await?.lines().map(without_credentials).collect();
+        Ok(urls.join(" "))
     }
 
     /// Lists the remotes that have a URL, in the order of the configuration.

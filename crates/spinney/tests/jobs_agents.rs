@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use common::Story;
-use job_support::{LONG, Workshop, agent, read_pid, runner_of};
+use job_support::{Job, LONG, Workshop, agent, read_pid, runner_of};
 use serde_json::{Value, json};
 use spinney_testkit::{HttpRemote, Sandbox, wait_until};
 
@@ -206,12 +206,21 @@ fn a_token_goes_where_the_repository_was_added_from() {
     let (url, elsewhere) = (http.url("acme/app.git"), evil.url("acme/app.git"));
     cli.run(&["repo", "add", &url, "--token-env", "REPOSITORY_TOKEN", "--name", "acme/private"]).ok();
     let run = |prompt: &str| cli.run(&["--repo", "acme/private", "run", "--json", "--agent", "coder", "--", prompt]);
-    let refused = run(&format!("git config remote.origin.pushurl {elsewhere}\nwrite a.txt a")).exits(1);
-    let told = refused.json()["error"].as_str().unwrap().to_owned();
-    assert!(told.contains("no token went along") && !told.contains("t0ken"), "{told}");
+    let refused = |prompt: &str, told: &str| {
+        let job = Job::of(&run(prompt).exits(1));
+        assert!(job.says(&[told]).0["pushed"] == false && !job.0.to_string().contains("t0ken"), "{:#}", job.0);
+    };
+    // Where its own agent leads, a job does not push at all; nor to a second place beside the right one.
+    let push_to = |url: &str| format!("git config --add remote.origin.pushurl {url}\n");
+    refused(&format!("{}{}write a.txt a", push_to(&url), push_to(&elsewhere)), "nothing is pushed");
+    refused(&format!("git config --replace-all remote.origin.pushurl {elsewhere}\nwrite a.txt a"), "nothing is pushed");
+    assert_eq!(evil.requests(), Vec::<String>::new());
+    // Where an earlier one led, no token goes along.
+    refused("write a.txt a", "no token went along");
     assert!(evil.requests().iter().all(|line| line.starts_with("401 ")), "{:?}", evil.requests());
     assert!(!evil.requests().is_empty());
-    run("git config --unset remote.origin.pushurl\nwrite a.txt a").ok();
+    refused("git config --unset-all remote.origin.pushurl\nwrite a.txt a", "nothing is pushed");
+    run("write a.txt a").ok();
 }
 
 #[test]
