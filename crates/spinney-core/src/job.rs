@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::workspace::words;
 use crate::{
-    BranchName, CommitId, JobId, NodeId, Platform, RepositoryId, RepositoryName, SessionId, Timestamp, Work,
-    WorkspaceId,
+    BranchName, CommitId, JobId, NodeId, Platform, RepositoryId, RepositoryName, ScheduleName, SessionId, Timestamp,
+    Work, WorkspaceId,
 };
 
 words!(
@@ -119,6 +119,9 @@ pub struct JobRequest {
     pub suggest: Option<BranchName>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
+    /// The schedule that started it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<ScheduleName>,
     /// The repository whose configuration has the agent, where that is not the one it works on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub configured_in: Option<RepositoryName>,

@@ -8,14 +8,15 @@ use serde::{Deserialize, Serialize};
 
 use super::branch_pattern::BranchPattern;
 use super::forge::VariableName;
+use super::schedule::ScheduleConfig;
 use super::schema::WorkspaceConfig;
 use super::template::{CommitPlaceholder, PullRequestPlaceholder, Template};
 use super::working_directory::WorkingDirectory;
 use super::{agent_values, values};
-use crate::RuntimeName;
 use crate::names::for_message;
 use crate::quantity::{Share, Span};
 use crate::workspace::words;
+use crate::{RuntimeName, ScheduleName};
 
 /// A worker: a runtime, a prompt, a workspace policy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,6 +53,9 @@ pub struct AgentConfig {
     pub handoff_at: Share,
     pub workspace: AgentWorkspace,
     pub hooks: AgentHooks,
+    /// Not a part of the default file: each is read by itself, upon the defaults of `schedule.toml`.
+    #[serde(skip)]
+    pub schedules: BTreeMap<ScheduleName, ScheduleConfig>,
 }
 
 /// What becomes of the workspaces of an agent's jobs.

@@ -20,6 +20,7 @@
 //! Without `setup` lines the first section is left out. Agents and their keys are sorted by name, and only what the file
 //! sets is there.
 
+use super::defaults::SCHEDULES;
 use super::document::{Key, Setting};
 
 /// The part about `workspace.setup`; empty where it has no lines. What would hide in a line is refused when it is read.
@@ -35,11 +36,15 @@ pub(super) fn agents(settings: &[Setting]) -> String {
         let mut keys: Vec<_> = settings
             .iter()
             .filter_map(|setting| match &setting.key {
-                Key::OfAgent(of, key) if *of == agent => Some((*key, &setting.value)),
+                Key::OfAgent(of, key) if *of == agent => Some(((*key).to_owned(), &setting.value)),
+                Key::Schedule(of, name) if *of == agent => Some((format!("{SCHEDULES}.{name}"), &setting.value)),
+                Key::OfSchedule(of, name, key) if *of == agent => {
+                    Some((format!("{SCHEDULES}.{name}.{key}"), &setting.value))
+                }
                 _ => None,
             })
             .collect();
-        keys.sort_by_key(|(key, _)| *key);
+        keys.sort_by(|(one, _), (other, _)| one.cmp(other));
         let keys: String = keys.into_iter().map(|(key, value)| format!("{key} = {}\n", written(value))).collect();
         format!("[agents.{agent}]\n{keys}")
     };
@@ -113,6 +118,18 @@ mod tests {
         let written = "[agents.a]\ncommand = [\n]\nhandoff_at = 1.0\nmax_attempts = 3\nrequires_isolation = false\n\
             working_directory = { \"clone_depth\" = 1, \"root\" = \"x\" }\n";
         assert_eq!(agents(&document::read("x", text).unwrap()), written);
+    }
+
+    #[test]
+    fn schedules_are_written_key_by_key() {
+        let text = "[agents.a]\nmodel = 'x'\n[agents.a.schedules.s]\nprompt = 'y'\n[agents.a.schedules.empty]\n\
+            [agents.a.schedules.r]\nwork_source = { type = 'github', labels = { ready = 'x' }, exclude_labels = ['z'] }\n";
+        let written = "[agents.a]\nmodel = \"x\"\nschedules.empty = {  }\nschedules.r.work_source = { \
+            \"exclude_labels\" = [\n  \"z\",\n], \"labels\" = { \"ready\" = \"x\" }, \"type\" = \"github\" }\n\
+            schedules.s.prompt = \"y\"\n";
+        let settings = document::read("x", text).unwrap();
+        assert_eq!(agents(&settings), written);
+        assert_eq!(agents(&document::read("x", written).unwrap()), written, "it says the same");
     }
 
     proptest! {

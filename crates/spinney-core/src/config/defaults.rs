@@ -11,13 +11,21 @@ pub const DEFAULTS: &str = include_str!("defaults.toml");
 /// The commented defaults of one agent.
 pub const AGENT_DEFAULTS: &str = include_str!("agent.toml");
 
+/// The commented defaults of one schedule of an agent.
+pub const SCHEDULE_DEFAULTS: &str = include_str!("schedule.toml");
+
 /// What every agent's keys begin with.
 pub(super) const AGENTS: &str = "agents";
+
+/// What, in an agent, the keys of its schedules begin with.
+pub(super) const SCHEDULES: &str = "schedules";
 
 static KEYS: LazyLock<Keys> = LazyLock::new(|| Keys::read(DEFAULTS, &[AGENTS]));
 
 static AGENT_KEYS: LazyLock<Keys> =
-    LazyLock::new(|| Keys::read(AGENT_DEFAULTS, &[]).with_overrides(&KEYS, "workspace"));
+    LazyLock::new(|| Keys::read(AGENT_DEFAULTS, &[SCHEDULES]).with_overrides(&KEYS, "workspace"));
+
+static SCHEDULE_KEYS: LazyLock<Keys> = LazyLock::new(|| Keys::read(SCHEDULE_DEFAULTS, &[]));
 
 /// Every key outside of agents.
 pub(super) fn keys() -> &'static Keys {
@@ -27,6 +35,11 @@ pub(super) fn keys() -> &'static Keys {
 /// Every key of an agent, without `agents.<name>.`.
 pub(super) fn agent_keys() -> &'static Keys {
     &AGENT_KEYS
+}
+
+/// Every key of a schedule, without what comes before it.
+pub(super) fn schedule_keys() -> &'static Keys {
+    &SCHEDULE_KEYS
 }
 
 /// All defaults as one table.
@@ -128,7 +141,7 @@ mod tests {
 
     #[test]
     fn every_key_is_explained() {
-        for text in [DEFAULTS, AGENT_DEFAULTS] {
+        for text in [DEFAULTS, AGENT_DEFAULTS, SCHEDULE_DEFAULTS] {
             for block in blocks(text) {
                 if let Block::Key { comment, line, .. } = block {
                     assert!(!comment.is_empty(), "`{line}` has no comment");

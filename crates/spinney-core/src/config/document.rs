@@ -4,11 +4,13 @@ use std::fmt;
 
 use toml::de::{DeTable, DeValue};
 
-use super::defaults::{self, AGENTS};
+use super::defaults::{self, AGENTS, SCHEDULES};
 use super::error::{ConfigError, one_line};
 use super::keys::KnownKey;
 use super::schema;
-use crate::AgentName;
+use crate::agent::InvalidAgentName;
+use crate::schedule::InvalidScheduleName;
+use crate::{AgentName, ScheduleName};
 
 /// A value, or what it is when it is of no type that any key has.
 pub(super) type Plain = Result<toml::Value, &'static str>;
@@ -37,13 +39,26 @@ pub(super) enum Key {
     /// An agent's table with nothing in it: there is such an agent.
     Agent(AgentName),
     OfAgent(AgentName, &'static str),
+    /// A schedule's table with nothing in it.
+    Schedule(AgentName, ScheduleName),
+    OfSchedule(AgentName, ScheduleName, &'static str),
 }
 
 impl Key {
     pub fn agent(&self) -> Option<&AgentName> {
         match self {
             Self::Plain(_) => None,
-            Self::Agent(agent) | Self::OfAgent(agent, _) => Some(agent),
+            Self::Agent(agent) | Self::OfAgent(agent, _) | Self::Schedule(agent, _) | Self::OfSchedule(agent, _, _) => {
+                Some(agent)
+            }
+        }
+    }
+
+    /// The schedule, and whose it is.
+    pub fn schedule(&self) -> Option<(&AgentName, &ScheduleName)> {
+        match self {
+            Self::Schedule(agent, name) | Self::OfSchedule(agent, name, _) => Some((agent, name)),
+            Self::Plain(_) | Self::Agent(_) | Self::OfAgent(..) => None,
         }
     }
 }
@@ -54,6 +69,8 @@ impl fmt::Display for Key {
             Self::Plain(key) => f.write_str(key),
             Self::Agent(agent) => write!(f, "{AGENTS}.{agent}"),
             Self::OfAgent(agent, key) => write!(f, "{AGENTS}.{agent}.{key}"),
+            Self::Schedule(agent, name) => write!(f, "{AGENTS}.{agent}.{SCHEDULES}.{name}"),
+            Self::OfSchedule(agent, name, key) => write!(f, "{AGENTS}.{agent}.{SCHEDULES}.{name}.{key}"),
         }
     }
 }
@@ -101,7 +118,8 @@ struct Leaf<'a, 'i> {
     value: &'a DeValue<'i>,
 }
 
-/// Collects what is in a table and in the tables in it that `descend` goes into. An agent is told although it is empty.
+/// Collects what is in a table and in the tables in it that `descend` goes into. An agent and a schedule are told although
+/// they are empty.
 fn flatten<'a, 'i>(
     prefix: &str,
     table: &'a DeTable<'i>,
@@ -115,9 +133,7 @@ fn flatten<'a, 'i>(
         };
         let leaf = Leaf { path, offset: key.span().start, value: value.get_ref() };
         match value.get_ref() {
-            DeValue::Table(table) if table.is_empty() && matches!(agent_of(&leaf.path), Some((Ok(_), None))) => {
-                found.push(leaf);
-            }
+            DeValue::Table(table) if table.is_empty() && has_a_free_name(&leaf.path) => found.push(leaf),
             DeValue::Table(table) if descend(&leaf.path, table) => flatten(&leaf.path, table, descend, found),
             _ => found.push(leaf),
         }
@@ -130,30 +146,75 @@ fn quoted(key: &str) -> String {
     if !key.is_empty() && key.chars().all(bare) { key.to_owned() } else { serde_json::Value::from(key).to_string() }
 }
 
-/// The agent that a path is about, or the text in an agent's place, and the path below it.
-fn agent_of(path: &str) -> Option<(Result<AgentName, crate::agent::InvalidAgentName>, Option<&str>)> {
-    let rest = path.strip_prefix(AGENTS)?.strip_prefix('.')?;
-    let (name, below) = match rest.split_once('.') {
-        Some((name, below)) if !rest.starts_with('"') => (name, Some(below)),
-        _ => (rest, None),
-    };
-    Some((name.parse(), below))
+/// What a path leads to.
+enum Subject<'a> {
+    Plain(&'a str),
+    Agent(AgentName),
+    OfAgent(AgentName, &'a str),
+    /// All schedules of an agent.
+    Schedules,
+    Schedule(AgentName, ScheduleName),
+    OfSchedule(AgentName, ScheduleName, &'a str),
 }
 
-fn is_section(path: &str) -> bool {
-    match agent_of(path) {
-        Some((Ok(_), None)) => true,
-        Some((Ok(_), Some(below))) => defaults::agent_keys().is_section(below),
-        Some((Err(_), _)) => false,
-        None => path == AGENTS || defaults::keys().is_section(path),
+/// A text in a name's place.
+enum Misnamed {
+    Agent(InvalidAgentName),
+    Schedule(InvalidScheduleName),
+}
+
+fn subject(path: &str) -> Result<Subject<'_>, Misnamed> {
+    let Some(rest) = path.strip_prefix(AGENTS).and_then(|rest| rest.strip_prefix('.')) else {
+        return Ok(Subject::Plain(path));
+    };
+    let (agent, below) = name_and_rest(rest);
+    let agent = agent.parse().map_err(Misnamed::Agent)?;
+    match below {
+        None => Ok(Subject::Agent(agent)),
+        Some(SCHEDULES) => Ok(Subject::Schedules),
+        Some(below) => match below.strip_prefix(SCHEDULES).and_then(|rest| rest.strip_prefix('.')) {
+            None => Ok(Subject::OfAgent(agent, below)),
+            Some(rest) => {
+                let (name, below) = name_and_rest(rest);
+                let name = name.parse().map_err(Misnamed::Schedule)?;
+                Ok(match below {
+                    None => Subject::Schedule(agent, name),
+                    Some(below) => Subject::OfSchedule(agent, name, below),
+                })
+            }
+        },
     }
 }
 
-/// What is known of a key, an agent's or another.
+/// The name at the beginning of a path, and the path below it. One in quotes is no name, whatever is behind it.
+fn name_and_rest(path: &str) -> (&str, Option<&str>) {
+    match path.split_once('.') {
+        Some((name, below)) if !path.starts_with('"') => (name, Some(below)),
+        _ => (path, None),
+    }
+}
+
+fn has_a_free_name(path: &str) -> bool {
+    matches!(subject(path), Ok(Subject::Agent(_) | Subject::Schedule(..)))
+}
+
+fn is_section(path: &str) -> bool {
+    match subject(path) {
+        Ok(Subject::Agent(_) | Subject::Schedules | Subject::Schedule(..)) => true,
+        Ok(Subject::OfAgent(_, below)) => defaults::agent_keys().is_section(below),
+        Ok(Subject::OfSchedule(_, _, below)) => defaults::schedule_keys().is_section(below),
+        Ok(Subject::Plain(path)) => path == AGENTS || defaults::keys().is_section(path),
+        Err(_) => false,
+    }
+}
+
+/// What is known of a key, wherever it belongs.
 pub(super) fn find(path: &str) -> Option<&'static KnownKey> {
-    match agent_of(path) {
-        Some((_, below)) => defaults::agent_keys().find(below?),
-        None => defaults::keys().find(path),
+    match subject(path) {
+        Ok(Subject::Plain(path)) => defaults::keys().find(path),
+        Ok(Subject::OfAgent(_, below)) => defaults::agent_keys().find(below),
+        Ok(Subject::OfSchedule(_, _, below)) => defaults::schedule_keys().find(below),
+        Ok(Subject::Agent(_) | Subject::Schedules | Subject::Schedule(..)) | Err(_) => None,
     }
 }
 
@@ -174,10 +235,8 @@ fn plain(value: &DeValue<'_>) -> Plain {
             texts.collect::<Result<Vec<_>, _>>().map(Into::into)
         }
         DeValue::Table(table) => {
-            let values = table.iter().map(|(key, value)| match value.get_ref() {
-                DeValue::Table(_) => Err(TABLE),
-                value => plain(value).map(|value| (key.get_ref().to_string(), value)).map_err(|_| TABLE),
-            });
+            let entry = |value| plain(value).map_err(|_| TABLE);
+            let values = table.iter().map(|(key, value)| Ok((key.get_ref().to_string(), entry(value.get_ref())?)));
             values.collect::<Result<toml::Table, _>>().map(Into::into)
         }
         DeValue::Datetime(_) => Err("a date or time"),
@@ -187,20 +246,23 @@ fn plain(value: &DeValue<'_>) -> Plain {
 /// Checks that the key exists and that its value is right, alone.
 pub(super) fn check(setting: RawSetting) -> Result<Setting, ConfigError> {
     let RawSetting { key: path, value, place } = setting;
-    let (key, known) = match agent_of(&path) {
-        Some((Err(name), _)) => return Err(ConfigError::AgentName { place, name }),
-        Some((Ok(agent), None)) => match value {
-            Ok(value) if value.is_table() => return Ok(Setting { key: Key::Agent(agent), value, place }),
-            _ => return Err(unknown(place, path)),
-        },
-        Some((Ok(agent), Some(below))) => match defaults::agent_keys().find(below) {
-            Some(known) => (Key::OfAgent(agent, &known.key), known),
-            None => return Err(unknown(place, path)),
-        },
-        None => match defaults::keys().find(&path) {
-            Some(known) => (Key::Plain(&known.key), known),
-            None => return Err(unknown(place, path)),
-        },
+    let known = find(&path);
+    let key = match (subject(&path), known) {
+        (Err(Misnamed::Agent(name)), _) => return Err(ConfigError::AgentName { place, name }),
+        (Err(Misnamed::Schedule(name)), _) => return Err(ConfigError::ScheduleName { place, name }),
+        (Ok(Subject::Agent(agent)), _) => Key::Agent(agent),
+        (Ok(Subject::Schedule(agent, name)), _) => Key::Schedule(agent, name),
+        (Ok(Subject::Plain(_)), Some(known)) => Key::Plain(&known.key),
+        (Ok(Subject::OfAgent(agent, _)), Some(known)) => Key::OfAgent(agent, &known.key),
+        (Ok(Subject::OfSchedule(agent, name, _)), Some(known)) => Key::OfSchedule(agent, name, &known.key),
+        (Ok(_), _) => return Err(unknown(place, path)),
+    };
+    let Some(known) = known else {
+        // A table with nothing in it: its name is all that it says.
+        return match value {
+            Ok(value) if value.is_table() => Ok(Setting { key, value, place }),
+            _ => Err(unknown(place, path)),
+        };
     };
     let value = match value {
         Ok(value) => typed(known, value).map_err(|value| described(&value)),
@@ -243,8 +305,11 @@ fn unknown(place: String, key: String) -> ConfigError {
     if is_section(&key) {
         return ConfigError::WrongType { place, key, expected: TABLE, found: "a value" };
     }
-    let suggestion = match agent_of(&key) {
-        Some((Ok(agent), Some(below))) => defaults::agent_keys().suggest(&format!("{AGENTS}.{agent}."), below),
+    let suggestion = match subject(&key) {
+        Ok(Subject::OfAgent(agent, below)) => defaults::agent_keys().suggest(&format!("{AGENTS}.{agent}."), below),
+        Ok(Subject::OfSchedule(agent, name, below)) => {
+            defaults::schedule_keys().suggest(&format!("{AGENTS}.{agent}.{SCHEDULES}.{name}."), below)
+        }
         _ => defaults::keys().suggest("", &key),
     };
     ConfigError::UnknownKey { place, key, suggestion }
@@ -348,7 +413,43 @@ mod tests {
             ("[agents.coder.hook]\nafter_run = []", "1: unknown key `agents.coder.hook`", "did you mean `hooks`?"),
             ("[agents.coder]\nqqq = 1", "2: unknown key `agents.coder.qqq`", known_agent_keys),
             ("[agents.coder.container]\nimage = 'x'", "1: unknown key `agents.coder.container`", known_agent_keys),
-            ("[agents.coder.schedules.x]\ncron = ''", "1: unknown key `agents.coder.schedules`", known_agent_keys),
+            (
+                "[agents.coder.schedule.x]\ncron = ''",
+                "1: unknown key `agents.coder.schedule`",
+                "did you mean `schedules`?",
+            ),
+            (
+                "[agents.coder.schedules.x]\nintervall = '5m'",
+                "2: unknown key `agents.coder.schedules.x.intervall`",
+                "did you mean `interval`?",
+            ),
+            (
+                "[agents.coder]\nschedules = 3",
+                "2: `agents.coder.schedules` must be a table, not a value",
+                "a section begins with `[agents.coder.schedules]`",
+            ),
+            (
+                "[agents.coder.schedules]\nx = 3",
+                "2: `agents.coder.schedules.x` must be a table, not a value",
+                "a section begins with `[agents.coder.schedules.x]`",
+            ),
+            (
+                "[agents.coder.schedules.x]\ninterval = 5",
+                "2: `agents.coder.schedules.x.interval` must be a text in quotes, not a whole number",
+                "by default it is `\"5m\"`",
+            ),
+            (
+                "[agents.coder.schedules.x]\ntimezone = 'Mars/Olympus'",
+                "2: wrong value for `agents.coder.schedules.x.timezone`: `Mars/Olympus` is not a time zone such as \
+                 `Europe/Berlin`",
+                "by default it is `\"\"`",
+            ),
+            (
+                "[agents.coder.schedules.X]\ninterval = '5m'",
+                "1: `X` is not a schedule's name: at most 40 lowercase letters, digits, `-` and `_`, \
+                 a letter or digit first",
+                "for example `[agents.coder.schedules.nightly]`",
+            ),
             ("[agent.coder]\nmodel = 'x'", "1: unknown key `agent.coder`", "did you mean `agents`?"),
             ("[forge.githb]\napi_url = ''", "1: unknown key `forge.githb`", "did you mean `github`?"),
             ("[forge.github]\napi = ''", "2: unknown key `forge.github.api`", "there are `api_url`, `token_env`"),

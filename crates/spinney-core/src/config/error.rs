@@ -3,6 +3,7 @@
 use super::nearest::Suggestion;
 use crate::AgentName;
 use crate::agent::InvalidAgentName;
+use crate::schedule::InvalidScheduleName;
 
 /// An error in the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -19,6 +20,8 @@ pub enum ConfigError {
     AgentVariable { variable: String },
     #[error("{place}: {name}")]
     AgentName { place: String, name: InvalidAgentName },
+    #[error("{place}: {name}")]
+    ScheduleName { place: String, name: InvalidScheduleName },
     /// What only those can tell who run agents.
     #[error("{place}: agent `{agent}`: {}", one_line(.message))]
     Agent { place: String, agent: AgentName, key: String, message: String },
@@ -51,6 +54,7 @@ impl ConfigError {
                 Some("an agent is set by `[agents.NAME]` in a file; see `spinney config show`".to_owned())
             }
             Self::AgentName { .. } => Some("for example `[agents.coder]`".to_owned()),
+            Self::ScheduleName { .. } => Some("for example `[agents.coder.schedules.nightly]`".to_owned()),
             Self::Agent { agent, key, .. } => Some(format!("change or remove `agents.{agent}.{key}`")),
             Self::WrongType { key, .. } | Self::WrongValue { key, .. } => Some(match super::document::find(key) {
                 Some(known) if known.overrides => format!("by default it is what `{}` says", known.key),

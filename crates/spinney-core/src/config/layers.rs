@@ -9,11 +9,12 @@ use serde::de::DeserializeOwned;
 use super::agent::AgentConfig;
 use super::document::{self, Key, RawSetting, Setting};
 use super::error::ConfigError;
+use super::schedule::ScheduleConfig;
 use super::schema::Config;
 use super::server::ServerConfig;
 use super::source::Source;
 use super::{defaults, environment, repository};
-use crate::AgentName;
+use crate::{AgentName, ScheduleName};
 
 /// Stands for a value that is not shown.
 const HIDDEN: &str = "***";
@@ -153,13 +154,56 @@ impl Layers {
             defaults::set(&mut table, &known.key, entry.value.clone());
             entries.push(entry);
         }
-        let agent = typed(table, &entries)?;
+        let mut agent: AgentConfig = typed(table, &entries)?;
+        let mut places = BTreeMap::new();
+        for (_, setting) in &self.settings {
+            if let Some((of, schedule)) = setting.key.schedule().filter(|(of, _)| *of == name) {
+                places.entry((of, schedule)).or_insert(&setting.place);
+            }
+        }
+        for ((_, schedule), place) in places {
+            let (config, of_schedule) = self.schedule(name, schedule, place)?;
+            agent.schedules.insert(schedule.clone(), config);
+            entries.extend(of_schedule);
+        }
         let hide = |entry: &mut Entry| {
             let values = entry.value.as_table_mut().into_iter().flat_map(toml::Table::iter_mut);
             values.for_each(|(_, value)| *value = HIDDEN.into());
         };
         entries.iter_mut().filter(|entry| entry.key.ends_with(".env")).for_each(hide);
         Ok((agent, entries))
+    }
+
+    /// One schedule of an agent, first spoken of at `place`: its own keys, upon its defaults.
+    fn schedule(
+        &self,
+        agent: &AgentName,
+        name: &ScheduleName,
+        place: &str,
+    ) -> Result<(ScheduleConfig, Vec<Entry>), ConfigError> {
+        let mut table = toml::Table::new();
+        let mut entries = Vec::new();
+        for known in defaults::schedule_keys().iter() {
+            let key = Key::OfSchedule(agent.clone(), name.clone(), &known.key);
+            let entry = self.winner(&key).unwrap_or_else(|| Entry {
+                key: key.to_string(),
+                value: known.default.clone(),
+                source: Source::Default,
+                place: None,
+            });
+            defaults::set(&mut table, &known.key, entry.value.clone());
+            entries.push(entry);
+        }
+        let schedule: ScheduleConfig = typed(table, &entries)?;
+        match schedule.fault() {
+            None => Ok((schedule, entries)),
+            Some((key, message)) => {
+                let key = format!("{}.{agent}.{}.{name}.{key}", defaults::AGENTS, defaults::SCHEDULES);
+                let set = entries.into_iter().find(|entry| entry.key == key).and_then(|entry| entry.place);
+                let place = set.unwrap_or_else(|| place.to_owned());
+                Err(ConfigError::WrongValue { place, key, message: message.to_owned() })
+            }
+        }
     }
 
     /// The setting of a key that counts. Of equals the last is the greatest: the later call.
@@ -221,6 +265,14 @@ impl Resolved {
     pub fn agent_place(&self, agent: &AgentName, key: &str) -> Option<&str> {
         let key = format!("{}.{agent}.{key}", defaults::AGENTS);
         self.entries.iter().find(|entry| entry.key == key).and_then(|entry| entry.place.as_deref())
+    }
+
+    /// Whether the repository's own file says anything about an agent's schedule.
+    #[must_use]
+    pub fn is_of_repository(&self, agent: &AgentName, schedule: &ScheduleName) -> bool {
+        let prefix = format!("{}.{agent}.{}.{schedule}.", defaults::AGENTS, defaults::SCHEDULES);
+        let of_schedule = self.entries.iter().filter(|entry| entry.key.starts_with(&prefix));
+        of_schedule.into_iter().any(|entry| matches!(entry.source, Source::Repository(_)))
     }
 
     /// An error about an agent's key, at the place that set it; else where the agent is first spoken of.
@@ -374,6 +426,69 @@ mod tests {
         assert_eq!(config.agents[&agent("coder")].model.as_deref(), Some("file"));
         assert_eq!(config.agents.get(&agent("theirs")), None);
         assert_eq!(config.workspace.remote.as_deref(), Some("repository"));
+    }
+
+    #[test]
+    fn schedules_are_put_together_key_by_key_upon_their_defaults() {
+        let file = "[agents.coder.schedules.nightly]\ntype = 'cron'\ncron = '0 3 * * *'\nprompt = 'mine'\n\
+            [agents.coder.schedules.issues]\nwork_source = { type = 'github', labels = { ready = 'go' } }\n";
+        let repository =
+            "[agents.coder.schedules.nightly]\ncron = '0 4 * * *'\n[agents.coder.schedules.own]\nprompt = 'x'";
+        let mut layers = Layers::new();
+        layers.file("config.toml".as_ref(), file).unwrap();
+        let part = layers.repository("spinney.toml", repository, false).unwrap();
+        assert_eq!(part.withheld_agents, [agent("coder")]);
+        let names = |layers: &Layers| {
+            let schedules = layers.resolve().unwrap().config.agents[&agent("coder")].schedules.clone();
+            schedules.into_keys().map(String::from).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&layers), ["issues", "nightly"], "the repository's own count only when they are trusted");
+        layers.repository("spinney.toml", repository, true).unwrap();
+        assert_eq!(names(&layers), ["issues", "nightly", "own"]);
+        let resolved = layers.resolve().unwrap();
+        let schedules = &resolved.config.agents[&agent("coder")].schedules;
+        let nightly = &schedules[&"nightly".parse().unwrap()];
+        assert_eq!(
+            (nightly.cron.as_ref().unwrap().to_string(), nightly.prompt.as_str()),
+            ("0 4 * * *".to_owned(), "mine")
+        );
+        assert!(schedules[&"issues".parse().unwrap()].work_source.is_some());
+        assert_eq!(resolved.source("agents.coder.schedules.own.interval"), Some(&Source::Default));
+        for (name, of_repository) in [("issues", false), ("nightly", true), ("own", true), ("none", false)] {
+            assert_eq!(resolved.is_of_repository(&agent("coder"), &name.parse().unwrap()), of_repository, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_schedule_as_a_whole_names_the_key_and_its_place() {
+        for (text, message) in [
+            ("", "1: wrong value for `agents.a.schedules.s.prompt`: there is neither a `prompt` nor a `work_source`"),
+            (
+                "interval = '1h'",
+                "2: wrong value for `agents.a.schedules.s.prompt`: there is neither a `prompt` nor a `work_source`",
+            ),
+            (
+                "interval = '1h'\nprompt = 'x'\nwork_source = { type = 'github' }",
+                "3: wrong value for `agents.a.schedules.s.prompt`: with a `work_source` the item's title and text are asked: \
+                 there can't be both",
+            ),
+            (
+                "prompt = 'x'\ncron = '0 9 * * *'",
+                "3: wrong value for `agents.a.schedules.s.cron`: it counts only with `type = \"cron\"`",
+            ),
+            (
+                "prompt = 'x'\ntimezone = 'Asia/Tokyo'",
+                "3: wrong value for `agents.a.schedules.s.timezone`: it counts only with `type = \"cron\"`",
+            ),
+            (
+                "prompt = 'x'\ntype = 'cron'",
+                "2: wrong value for `agents.a.schedules.s.cron`: it is empty, and `type` is `cron`",
+            ),
+        ] {
+            let mut layers = Layers::new();
+            layers.file("c".as_ref(), &format!("[agents.a.schedules.s]\n{text}")).unwrap();
+            assert_eq!(layers.resolve().unwrap_err().to_string(), format!("c:{message}"));
+        }
     }
 
     #[test]

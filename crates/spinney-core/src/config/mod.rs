@@ -18,24 +18,27 @@ mod layers;
 mod nearest;
 mod path_template;
 mod repository;
+mod schedule;
 mod schema;
 mod server;
 mod source;
 mod store_url;
 mod template;
 mod values;
+mod work_source;
 mod working_directory;
 
 pub use agent::{AgentConfig, AgentHooks, AgentWorkspace, InvalidKeep, Keep, OnPushFailure, Variables};
 pub use api_url::{ApiUrl, InvalidApiUrl};
 pub use branch_pattern::{BranchPattern, BranchPlaceholder, BranchValues, InvalidBranchPattern};
-pub use defaults::{AGENT_DEFAULTS, DEFAULTS, repository_template};
+pub use defaults::{AGENT_DEFAULTS, DEFAULTS, SCHEDULE_DEFAULTS, repository_template};
 pub use error::ConfigError;
 pub use forge::{ForgeConfig, ForgesConfig, InvalidVariableName, VariableName};
 pub use layers::{Entry, Layers, RepositoryPart, Resolved};
 pub use nearest::Suggestion;
 pub use path_template::{PathTemplate, Placeholder};
 pub use repository::{TrustRequest, needs_trust};
+pub use schedule::{CronPattern, InvalidCronPattern, InvalidTimeZoneName, ScheduleConfig, ScheduleKind, TimeZoneName};
 pub use schema::{
     CleanupConfig, Config, Fetch, Lfs, LimitsConfig, PoolConfig, PopulateChoice, StoreConfig, Strategy, WorkspaceConfig,
 };
@@ -43,4 +46,5 @@ pub use server::{InvalidPublicUrl, PublicUrl, ServerConfig};
 pub use source::Source;
 pub use store_url::StoreUrl;
 pub use template::{CommitPlaceholder, InvalidTemplate, Placeholders, PullRequestPlaceholder, Template};
+pub use work_source::{FileSource, GithubSource, SourceLabels, WorkSourceConfig};
 pub use working_directory::{InvalidWorkingDirectory, WorkingDirectory};

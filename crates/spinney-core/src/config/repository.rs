@@ -6,12 +6,14 @@
 use super::canonical;
 use super::document::{self, Key, Setting};
 use super::error::ConfigError;
+use super::work_source::WorkSourceConfig;
 use super::working_directory::WorkingDirectory;
 use crate::AgentName;
 use crate::names::{content_hash, for_message};
 
 const SETUP: &str = "workspace.setup";
 const WORKING_DIRECTORY: &str = "working_directory";
+const WORK_SOURCE: &str = "work_source";
 
 /// What a person must see before it counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,7 +65,12 @@ fn refusal(setting: &Setting) -> Option<ConfigError> {
             let message = format!("`{root}` may lie outside of the checkout, where a repository sends no agent");
             directory.leads_out().then_some(ConfigError::WrongValue { place, key, message })
         }
-        Key::Agent(_) | Key::OfAgent(..) => None,
+        Key::OfSchedule(_, _, WORK_SOURCE) => {
+            let source: WorkSourceConfig = setting.value.clone().try_into().ok()?;
+            let message = "its files may lie outside of the checkout, where a repository sends no agent".to_owned();
+            source.leads_out().then_some(ConfigError::WrongValue { place, key, message })
+        }
+        Key::Agent(_) | Key::OfAgent(..) | Key::Schedule(..) | Key::OfSchedule(..) => None,
     }
 }
 
@@ -81,7 +88,7 @@ pub(super) fn needs_a_person(setting: &Setting) -> bool {
     match setting.key {
         Key::Plain(SETUP) => setting.value.as_array().is_some_and(|lines| !lines.is_empty()),
         Key::Plain(_) => false,
-        Key::Agent(_) | Key::OfAgent(..) => true,
+        Key::Agent(_) | Key::OfAgent(..) | Key::Schedule(..) | Key::OfSchedule(..) => true,
     }
 }
 
@@ -116,6 +123,8 @@ mod tests {
                 "workspace.path",
                 "limits.max_workers",
                 "limits.min_free_disk",
+                "cleanup.on_startup",
+                "cleanup.interval",
                 "cleanup.stale_after",
                 "cleanup.max_age",
                 "cleanup.adopted",
@@ -125,6 +134,7 @@ mod tests {
                 "cleanup.caches",
                 "cleanup.trash_for",
                 "cleanup.trash_quota",
+                "cleanup.session_interval",
                 "cleanup.session_retention",
                 "cleanup.job_retention",
                 "store.url",
@@ -215,10 +225,20 @@ mod tests {
                 "wrong value for `agents.a.working_directory`: `a/../../b` may lie outside of the checkout, where a \
                  repository sends no agent",
             ),
+            (
+                "agents.a.schedules.s.work_source = { type = 'file', path = '../tasks' }",
+                "wrong value for `agents.a.schedules.s.work_source`: its files may lie outside of the checkout, where a \
+                 repository sends no agent",
+            ),
         ] {
             assert_eq!(needs_trust("x", text).unwrap_err().to_string(), format!("x:1: {message}"));
         }
-        for text in ["agents.a.working_directory = 'sub'", "agents.a.workspace.setup = ['x']", "agents.a.env = {}"] {
+        for text in [
+            "agents.a.working_directory = 'sub'",
+            "agents.a.workspace.setup = ['x']",
+            "agents.a.env = {}",
+            "agents.a.schedules.s.work_source = { type = 'file', path = 'tasks' }",
+        ] {
             assert!(needs_trust("x", text).unwrap().is_some(), "{text}");
         }
     }

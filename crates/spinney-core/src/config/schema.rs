@@ -11,6 +11,7 @@ use super::forge::ForgesConfig;
 use super::keys::Keys;
 use super::path_template::PathTemplate;
 use super::server::ServerConfig;
+use super::schedule::ScheduleConfig;
 use super::store_url::StoreUrl;
 use super::{defaults, values};
 use crate::quantity::{Bytes, Span};
@@ -97,6 +98,10 @@ pub struct LimitsConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CleanupConfig {
+    /// Whether the daemon begins with one.
+    pub on_startup: bool,
+    /// From one of the daemon's to the next; zero: none.
+    pub interval: Span,
     /// Zero: never.
     pub stale_after: Span,
     /// Zero: no limit.
@@ -112,6 +117,8 @@ pub struct CleanupConfig {
     pub trash_for: Span,
     /// Zero: no limit.
     pub trash_quota: Bytes,
+    /// How often the daemon forgets old sessions and jobs; zero: never.
+    pub session_interval: Span,
     /// Zero: for ever.
     pub session_retention: Span,
     /// Zero: for ever.
@@ -176,7 +183,8 @@ pub(super) fn fault(key: &Key, value: &toml::Value) -> Option<String> {
     match key {
         Key::Plain(key) => fault_in::<Config>(defaults::keys(), key, value),
         Key::OfAgent(_, key) => fault_in::<AgentConfig>(defaults::agent_keys(), key, value),
-        Key::Agent(_) => None,
+        Key::OfSchedule(_, _, key) => fault_in::<ScheduleConfig>(defaults::schedule_keys(), key, value),
+        Key::Agent(_) | Key::Schedule(..) => None,
     }
 }
 
@@ -200,6 +208,11 @@ pub(super) mod tests {
         fault(&Key::OfAgent("coder".parse().unwrap(), key), value)
     }
 
+    /// What is wrong with a value of a schedule's key.
+    pub fn schedule_fault(key: &'static str, value: &toml::Value) -> Option<String> {
+        fault(&Key::OfSchedule("coder".parse().unwrap(), "nightly".parse().unwrap(), key), value)
+    }
+
     #[test]
     fn schema_and_default_files_have_the_same_keys_and_values() {
         let typed = toml::Table::try_from(Config::default()).unwrap();
@@ -207,6 +220,9 @@ pub(super) mod tests {
         let agent = defaults::table(defaults::agent_keys());
         let typed = toml::Table::try_from(agent.clone().try_into::<AgentConfig>().unwrap()).unwrap();
         assert_eq!(typed, agent, "a key or a value is missing from agent.toml");
+        let schedule = defaults::table(defaults::schedule_keys());
+        let typed = toml::Table::try_from(schedule.clone().try_into::<ScheduleConfig>().unwrap()).unwrap();
+        assert_eq!(typed, schedule, "a key or a value is missing from schedule.toml");
     }
 
     #[test]
@@ -226,6 +242,11 @@ pub(super) mod tests {
             let mut table = defaults::table(defaults::agent_keys());
             without(&mut table, &known.key);
             assert!(table.try_into::<AgentConfig>().is_err(), "{} has a second default in the schema", known.key);
+        }
+        for known in defaults::schedule_keys().iter() {
+            let mut table = defaults::table(defaults::schedule_keys());
+            without(&mut table, &known.key);
+            assert!(table.try_into::<ScheduleConfig>().is_err(), "{} has a second default in the schema", known.key);
         }
     }
 }
