@@ -77,7 +77,8 @@ mod tests {
 
     #[test]
     fn own_names_are_answered_with_any_port() {
-        for host in ["localhost", "LOCALHOST:1", "127.0.0.1:7420", "[::1]:7420", "[::1]", "spinney.example.org", "build.lan"]
+        for host in
+            ["localhost", "LOCALHOST:1", "127.0.0.1:7420", "[::1]:7420", "[::1]", "spinney.example.org", "build.lan"]
         {
             let headers = HeaderMap::from_iter([(HOST, HeaderValue::from_static(host))]);
             assert!(hosts().check(&headers).is_ok(), "{host}");
@@ -86,7 +87,8 @@ mod tests {
 
     #[test]
     fn other_names_are_not() {
-        let other = ["", "evil.example", "localhost.evil.example", "127.0.0.1.nip.io", "localhost:x", "::1", "localhost,evil"];
+        let other =
+            ["", "evil.example", "localhost.evil.example", "127.0.0.1.nip.io", "localhost:x", "::1", "localhost,evil"];
         for host in other {
             let headers = HeaderMap::from_iter([(HOST, HeaderValue::from_static(host))]);
             assert!(hosts().check(&headers).is_err(), "{host}");
@@ -109,7 +111,9 @@ mod tests {
         assert!(check(None, None));
         assert!(check(Some("http://127.0.0.1:7420"), Some("same-origin")));
         assert!(check(Some("https://spinney.example.org"), None));
-        for origin in ["null", "https://evil.example", "http://localhost.evil", "file://localhost", "http://localhost/x"] {
+        for origin in
+            ["null", "https://evil.example", "http://localhost.evil", "file://localhost", "http://localhost/x"]
+        {
             assert!(!check(Some(origin), None), "{origin}");
         }
         assert!(!check(None, Some("cross-site")));

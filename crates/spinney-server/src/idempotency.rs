@@ -72,7 +72,8 @@ enum Begun {
 
 async fn begin(app: &App, caller: &Caller, request: &Asked, body: &[u8]) -> Result<Begun> {
     let [key] = request.keys.as_slice() else { return Err(wrong_key()) };
-    let is_key = |key: &&str| (1..=MAX_KEY_BYTES).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
+    let is_key =
+        |key: &&str| (1..=MAX_KEY_BYTES).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
     let key = key.to_str().ok().filter(is_key).ok_or_else(wrong_key)?;
     let mut asked = format!("{}\n", request.line).into_bytes();
     asked.extend_from_slice(body);

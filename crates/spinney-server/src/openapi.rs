@@ -7,7 +7,9 @@ use utoipa::openapi::path::{HttpMethod, OperationBuilder, Parameter, ParameterBu
 use utoipa::openapi::request_body::RequestBodyBuilder;
 use utoipa::openapi::schema::{ComponentsBuilder, ObjectBuilder, Schema, Type};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
-use utoipa::openapi::{ContentBuilder, InfoBuilder, OpenApi, OpenApiBuilder, PathsBuilder, RefOr, Required, ResponseBuilder};
+use utoipa::openapi::{
+    ContentBuilder, InfoBuilder, OpenApi, OpenApiBuilder, PathsBuilder, RefOr, Required, ResponseBuilder,
+};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use crate::document;
@@ -56,7 +58,12 @@ impl Description {
         let placeholders = words.iter().filter_map(|word| word.strip_prefix('{')?.strip_suffix('}'));
         let parameters = placeholders.map(|name| {
             let text = ObjectBuilder::new().schema_type(Type::String);
-            ParameterBuilder::new().name(name).parameter_in(ParameterIn::Path).required(Required::True).schema(Some(text)).build()
+            ParameterBuilder::new()
+                .name(name)
+                .parameter_in(ParameterIn::Path)
+                .required(Required::True)
+                .schema(Some(text))
+                .build()
         });
         let (http, verb) = match *method {
             Method::POST => (HttpMethod::Post, "post"),
@@ -118,7 +125,11 @@ impl Description {
                 .security(SecurityRequirement::new(TOKEN, [scope.as_str()]));
         }
         if self.method == HttpMethod::Post {
-            let text = ObjectBuilder::new().schema_type(Type::String).min_length(Some(1)).max_length(Some(200)).pattern(Some("^[!-~]+$"));
+            let text = ObjectBuilder::new()
+                .schema_type(Type::String)
+                .min_length(Some(1))
+                .max_length(Some(200))
+                .pattern(Some("^[!-~]+$"));
             let key = ParameterBuilder::new()
                 .name(crate::idempotency::HEADER)
                 .parameter_in(ParameterIn::Header)

@@ -27,7 +27,7 @@ pub enum Access {
 }
 
 use Access::{Api, Open, Page};
-use Scope::{Admin, Read, Write};
+use Scope::Read;
 
 /// One line of the table.
 #[derive(Debug, Clone)]

@@ -41,8 +41,8 @@ mod workspace;
 
 pub use connection::Connection;
 pub use error::Error;
-pub use idempotency::IdempotencyKey;
 pub use event::{Event, EventFilter};
+pub use idempotency::IdempotencyKey;
 pub use job::JobFilter;
 pub use network::is_network_file_system;
 pub use node::Node;

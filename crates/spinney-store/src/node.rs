@@ -17,7 +17,8 @@ pub struct Node {
 impl Connection {
     /// Loads all nodes, oldest first.
     pub async fn nodes(&mut self) -> Result<Vec<Node>, Error> {
-        let rows = self.fetch_all(sqlx::query("SELECT id, name, created_at FROM nodes ORDER BY created_at, id")).await?;
+        let rows =
+            self.fetch_all(sqlx::query("SELECT id, name, created_at FROM nodes ORDER BY created_at, id")).await?;
         let node = |row| {
             let mut row = Reader::new("nodes", row);
             Ok(Node { id: row.parsed()?, name: row.text()?, created_at: row.time()? })

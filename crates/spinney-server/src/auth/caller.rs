@@ -26,7 +26,10 @@ pub(crate) enum Via {
     Socket,
     Token(TokenId),
     /// A browser. What it sends by itself is no proof that a person meant it: writes need the CSRF token, too.
-    Session { id: TokenId, csrf: Csrf },
+    Session {
+        id: TokenId,
+        csrf: Csrf,
+    },
 }
 
 impl Caller {

@@ -30,16 +30,16 @@ pub use details::{Details, WorkspaceDetails, WorkspaceState};
 pub use error::{Error, ErrorDocument, ErrorKind, Failure};
 pub use job::{Job, JobInBrief, Session, Usage};
 pub use listed::{ListedDetails, ListedWorkspace, ShownWorkspace};
-pub use operation::Operation;
 pub use metadata::{Metadata, Warm};
+pub use operation::Operation;
 pub use pool::{Drained, Filled, MemberState, Pool, PoolMember};
 pub use repository::{FetchedRepository, Repository};
 pub use status::{Counts, RepositoryStatus, Sizes, Status};
 pub use trash::{PurgedWorkspace, TrashedWorkspace};
 pub use verdict::{Evidence, Reason, Verdict};
 pub use word::{
-    Cancel, EvidenceKind, JobStatus, LongOperationStatus, Method, Platform, Populate, Provider, Push, ReasonCode, SessionStatus, Timestamp,
-    WorkKind, WorkspaceStatus,
+    Cancel, EvidenceKind, JobStatus, LongOperationStatus, Method, Platform, Populate, Provider, Push, ReasonCode,
+    SessionStatus, Timestamp, WorkKind, WorkspaceStatus,
 };
 pub use workspace::{ResolvedWorkspace, Work, Workspace};
 

@@ -1,11 +1,11 @@
 //! Logging a browser in, by a one-time link or a token; and out.
 
 use askama::Template;
+use axum::Extension;
 use axum::extract::{Form, State};
 use axum::http::header::{LOCATION, SET_COOKIE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use axum::Extension;
 use serde::Deserialize;
 use spinney_core::{Timestamp, Token, TokenKind, TokenSecret};
 

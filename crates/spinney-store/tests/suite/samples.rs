@@ -7,7 +7,6 @@ use spinney_core::{
 };
 use spinney_store::{Store, WorkspaceFilter};
 
-
 /// What fills every optional column.
 pub fn repository(node: &NodeId, name: &str) -> Repository {
     Repository {
