@@ -2,18 +2,14 @@
 
 use std::error::Error as StdError;
 
-use serde_json::json;
 use spinney_core::names::{cut_for_message, for_message};
-use spinney_core::{Reason, in_full};
 use spinney_engine::{Check, ErrorKind, Mark};
+use spinney_server::document;
 
 use crate::ui::style;
 
 /// Enough for a sentence about an argument, too little for a flood.
 const MAX_USAGE_CHARACTERS: usize = 200;
-
-/// What git or a path says may be longer than anybody reads.
-const MAX_CHARACTERS: usize = 600;
 
 pub type Result<T, E = CliError> = std::result::Result<T, E>;
 
@@ -22,7 +18,7 @@ pub struct CliError {
     kind: ErrorKind,
     message: String,
     hints: Vec<String>,
-    reasons: Vec<Reason>,
+    reasons: Vec<document::Reason>,
     /// A table or list for people, below the message.
     explanation: Option<String>,
     /// An exit status that the kind does not decide (`exec`, an interrupt).
@@ -57,6 +53,11 @@ impl CliError {
 
     fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), hints: Vec::new(), reasons: Vec::new(), explanation: None, status: None }
+    }
+
+    fn told(kind: ErrorKind, error: document::Error) -> Self {
+        let document::Error { message, hints, reasons, .. } = error;
+        Self { hints, reasons, ..Self::new(kind, message) }
     }
 
     pub fn hinted(mut self, hint: impl Into<String>) -> Self {
@@ -94,18 +95,26 @@ impl CliError {
         Check { mark: Mark::Bad, name, fact: self.message.clone(), fix }
     }
 
-    pub fn to_json(&self) -> serde_json::Value {
-        let mut error = json!({ "kind": self.kind.as_str(), "message": self.message, "hints": self.hints });
-        if !self.reasons.is_empty() {
-            error["reasons"] = json!(self.reasons);
+    fn document(&self) -> document::Error {
+        let Self { kind, message, hints, reasons, .. } = self;
+        document::Error {
+            kind: (*kind).into(),
+            message: message.clone(),
+            hints: hints.clone(),
+            reasons: reasons.clone(),
         }
-        error
+    }
+
+    /// The error as that of one of several things that were asked for.
+    pub fn as_failure(&self, name: &str) -> document::Failure {
+        document::Failure { name: name.to_owned(), error: self.document() }
     }
 
     /// Prints it to stderr: as the last line in JSON, or for a person.
     pub fn print(&self, json: bool) {
         if json {
-            anstream::eprintln!("{}", json!({ "error": self.to_json() }));
+            let document = document::ErrorDocument::from(self.document());
+            anstream::eprintln!("{}", serde_json::to_string(&document).unwrap_or_default());
             return;
         }
         anstream::eprintln!("{}error{}: {}", style::ERROR, style::RESET, self.message);
@@ -127,23 +136,13 @@ impl CliError {
 
 impl From<spinney_engine::Error> for CliError {
     fn from(error: spinney_engine::Error) -> Self {
-        Self {
-            kind: error.kind(),
-            message: with_causes(&error),
-            hints: error.hints(),
-            reasons: error.reasons().to_vec(),
-            explanation: None,
-            status: None,
-        }
+        Self::told(error.kind(), (&error).into())
     }
 }
 
 impl From<spinney_jobs::Error> for CliError {
     fn from(error: spinney_jobs::Error) -> Self {
-        match error {
-            spinney_jobs::Error::Engine(error) => error.into(),
-            error => Self { hints: error.hints(), ..Self::new(error.kind(), with_causes(&error)) },
-        }
+        Self::told(error.kind(), (&error).into())
     }
 }
 
@@ -204,11 +203,4 @@ impl From<clap::Error> for CliError {
             None => usage.hinted("`--help` shows how it is used, with an example"),
         }
     }
-}
-
-/// The message with its causes, on one line.
-fn with_causes(error: &dyn StdError) -> String {
-    let message = in_full(error);
-    let line = message.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
-    cut_for_message(&line, MAX_CHARACTERS)
 }

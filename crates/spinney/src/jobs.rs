@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use spinney_core::{Job, JobStatus, Workspace, WorkspaceId};
 use spinney_engine::{Among, Engine};
 use spinney_jobs::{Error, Jobs, Launcher};
+use spinney_server::document;
 
 use crate::app::App;
 use crate::background;
-use crate::document;
 use crate::error::{CliError, Result};
 
 /// Opens the jobs of this home, to be run by this very program.
@@ -95,10 +95,8 @@ pub async fn workspace_of(engine: &Engine, job: &Job) -> Result<Option<Workspace
 }
 
 /// A job's JSON document, with all that belongs to it.
-pub async fn document(engine: &Engine, jobs: &Jobs<'_>, job: &Job) -> Result<serde_json::Value> {
-    let sessions = jobs.sessions(&job.id).await?;
-    let workspace = workspace_of(engine, job).await?;
-    Ok(document::job(job, &sessions, workspace.as_ref(), &jobs.log_path(&job.id)))
+pub async fn document(engine: &Engine, jobs: &Jobs<'_>, job: &Job) -> Result<document::Job> {
+    Ok(document::Job::load(engine, jobs, job).await?)
 }
 
 /// The exit status that tells how a job ended.

@@ -6,7 +6,6 @@ mod claude_settings;
 mod cli;
 mod commands;
 mod completion;
-mod document;
 mod environment;
 mod error;
 mod follow;

@@ -23,6 +23,12 @@ impl ListedWorkspace {
     pub fn of(engine: &Engine, workspace: &spinney_core::Workspace, job: Option<&JobId>) -> Self {
         Self { workspace: Workspace::of(engine, workspace), job: job.map(ToString::to_string) }
     }
+
+    /// The same, with what git says about it.
+    #[must_use]
+    pub fn with_details(self, workspace: &spinney_core::Workspace, details: &spinney_engine::Details) -> ListedDetails {
+        ListedDetails { listed: self, details: Details::of(workspace, details) }
+    }
 }
 
 /// A workspace in a list, with what git says about it.
@@ -75,7 +81,7 @@ mod tests {
         let listed = |job| ListedWorkspace { workspace: Workspace::linked(&row, None), job };
         let (busy, idle) = (listed(Some("7f3k2a9999".to_owned())), listed(None));
         assert_described(&busy, &idle);
-        let with = |listed| ListedDetails { listed, details: Details::of(&row, &sample::details()) };
+        let with = |listed: ListedWorkspace| listed.with_details(&row, &sample::details());
         assert_described(&with(busy), &with(idle));
     }
 

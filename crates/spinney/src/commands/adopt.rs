@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 use spinney_core::BranchName;
+use spinney_server::document;
 
 use crate::app::{App, current_directory};
-use crate::document;
 use crate::error::Result;
 use crate::ui::style;
 
@@ -52,7 +52,7 @@ pub async fn run(app: &App, args: AdoptArgs) -> Result<u8> {
         }
     }
     if app.ui.json {
-        let workspaces: Vec<_> = adopted.iter().map(|workspace| document::workspace(&engine, workspace)).collect();
+        let workspaces: Vec<_> = adopted.iter().map(|workspace| document::Workspace::of(&engine, workspace)).collect();
         app.ui.print_json(&json!({ "workspaces": workspaces }));
     } else if adopted.is_empty() && first_error.is_none() {
         app.ui.say("nothing to adopt: every worktree is known");

@@ -69,7 +69,7 @@ pub async fn run(app: &App, args: CancelArgs) -> Result<u8> {
             Some(only) if args.names.len() == 1 => app.ui.print_json(&only),
             last => {
                 documents.extend(last);
-                let failures = failed.iter().map(|(name, error)| json!({ "name": name, "error": error.to_json() }));
+                let failures = failed.iter().map(|(name, error)| error.as_failure(name));
                 app.ui.print_json(&json!({ "jobs": documents, "failed": failures.collect::<Vec<_>>() }));
             }
         }

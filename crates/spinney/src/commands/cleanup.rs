@@ -1,14 +1,13 @@
 //! `spinney cleanup`: sweeps, within the verdict.
 
 use clap::{Args, ValueEnum};
-use serde_json::{Value, json};
 use spinney_core::Reason;
 use spinney_engine::{Report, What, plural, size};
 use spinney_jobs::Forgotten;
+use spinney_server::document;
 
 use crate::app::App;
 use crate::background;
-use crate::document;
 use crate::error::{CliError, Result};
 use crate::jobs;
 use crate::ui::{style, words};
@@ -89,40 +88,12 @@ pub async fn run(app: &App, args: CleanupArgs) -> Result<u8> {
         background::purge_what_is_due(app, &engine).await?;
     }
     if app.ui.json {
-        let removed: Vec<_> = report
-            .removed
-            .iter()
-            .map(|(workspace, why)| with(document::workspace(&engine, workspace), "why", json!(why)))
-            .collect();
-        let kept: Vec<_> = report
-            .kept
-            .iter()
-            .map(|kept| json!({ "workspace": document::workspace(&engine, &kept.workspace), "reasons": kept.reasons }))
-            .collect();
-        let failed: Vec<_> =
-            report.failed.iter().map(|(name, error)| json!({ "name": name, "error": error })).collect();
-        let caches: Vec<_> = report
-            .caches
-            .iter()
-            .map(|cleaned| {
-                json!({ "workspace": cleaned.workspace.name, "directories": cleaned.directories, "bytes": cleaned.bytes })
-            })
-            .collect();
-        app.ui.print_json(&json!({
-            "dry_run": args.dry_run, "removed": removed, "kept": kept, "failed": failed,
-            "findings": report.findings, "caches": caches,
-            "forgotten": { "jobs": forgotten.jobs, "conversations": forgotten.conversations, "events": forgotten.events },
-        }));
+        app.ui.print_json(&document::Cleanup::of(&engine, &report, &forgotten, args.dry_run));
     } else {
         let trash_for = words::days(&engine.config().cleanup.trash_for.to_string());
         tell(app, &report, &forgotten, args.dry_run, &trash_for);
     }
     Ok(u8::from(!report.failed.is_empty()))
-}
-
-fn with(mut document: Value, key: &str, value: Value) -> Value {
-    document[key] = value;
-    document
 }
 
 fn tell(app: &App, report: &Report, forgotten: &Forgotten, dry_run: bool, trash_for: &str) {

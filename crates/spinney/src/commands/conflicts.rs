@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use spinney_engine::{Conflict, Conflicts, Opponent, plural};
+use spinney_server::document;
 
 use crate::app::App;
-use crate::document;
 use crate::error::Result;
 use crate::ui::table::{Cell, Table};
 use crate::ui::{style, words};
@@ -29,7 +29,7 @@ pub async fn run(app: &App, _args: ConflictsArgs) -> Result<u8> {
     let conflicts = engine.conflicts(&context).await?;
     app.ui.progress.clear();
     if app.ui.json {
-        app.ui.print_json(&document::conflicts(&conflicts));
+        app.ui.print_json(&document::Conflicts::of(&conflicts));
         return Ok(0);
     }
     let compared = plural(conflicts.compared, "workspace");

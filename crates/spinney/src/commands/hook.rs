@@ -13,12 +13,12 @@ use serde::de::DeserializeOwned;
 use spinney_core::names::for_message;
 use spinney_core::{Consent, Merge, Sweep, Verdict, Work};
 use spinney_engine::{Among, Context, Engine, Request};
+use spinney_server::document;
 
 use crate::app::{App, current_directory};
 use crate::background;
 use crate::commands::why::reasons_table;
 use crate::commands::{new, rm};
-use crate::document;
 use crate::error::{CliError, Result};
 
 /// Far more than Claude Code sends.
@@ -113,7 +113,7 @@ async fn remove(app: &App, path: &Path) -> Result<u8> {
             rm::tell(app, &context, &removed);
             background::purge_what_is_due(app, &engine).await?;
             if app.ui.json {
-                app.ui.print_json(&document::workspace(&engine, &removed.workspace));
+                app.ui.print_json(&document::Workspace::of(&engine, &removed.workspace));
             }
             Ok(0)
         }
@@ -132,7 +132,7 @@ async fn already_gone(app: &App, engine: &Engine, path: &Path) -> Result<u8> {
         Some(workspace) if !path.exists() => {
             app.ui.say(format!("{} was removed before", workspace.name));
             if app.ui.json {
-                app.ui.print_json(&document::workspace(engine, &workspace));
+                app.ui.print_json(&document::Workspace::of(engine, &workspace));
             }
             Ok(0)
         }

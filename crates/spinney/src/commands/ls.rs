@@ -7,10 +7,10 @@ use clap::Args;
 use serde_json::json;
 use spinney_core::{Workspace, WorkspaceId, WorkspaceStatus};
 use spinney_engine::{Among, Context, Details, Engine, ask_all, has_tree, plural, size};
+use spinney_server::document;
 
 use crate::app::App;
 use crate::background;
-use crate::document;
 use crate::error::Result;
 use crate::jobs::{self, Running};
 use crate::ui::table::{Cell, Table};
@@ -63,11 +63,11 @@ pub async fn run(app: &App, args: LsArgs) -> Result<u8> {
     let running = jobs::running(&engine).await?;
     if app.ui.json {
         let document = |(index, workspace): (usize, &Workspace)| {
-            let mut document = document::workspace(&engine, workspace);
-            document["job"] = json!(running.get(&workspace.id).map(|job| &job.id));
+            let job = running.get(&workspace.id).map(|job| &job.id);
+            let listed = document::ListedWorkspace::of(&engine, workspace, job);
             match &details {
-                Some(details) => document::with_details(document, workspace, &details[index]),
-                None => document,
+                Some(details) => json!(listed.with_details(workspace, &details[index])),
+                None => json!(listed),
             }
         };
         let list: Vec<_> = workspaces.iter().enumerate().map(document).collect();

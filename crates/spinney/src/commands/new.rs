@@ -3,14 +3,13 @@
 use std::time::Instant;
 
 use clap::Args;
-use serde_json::json;
 use spinney_core::work::{InvalidWork, parse_conversation, parse_number};
 use spinney_core::{BranchName, CommitId, Method, Platform, Work};
 use spinney_engine::{Context, Continued, Engine, Request, Resolution};
+use spinney_server::document;
 
 use crate::app::App;
 use crate::background;
-use crate::document;
 use crate::error::{CliError, Result};
 use crate::ui::{style, words};
 
@@ -135,11 +134,7 @@ pub async fn hand_over(
 ) -> Result<()> {
     app.ui.progress.clear();
     if app.ui.json {
-        let mut document = document::workspace(engine, &resolution.workspace);
-        document["method"] = json!(resolution.method);
-        document["warm"] = json!(resolution.set_up_at.is_some());
-        document["set_up_at"] = json!(resolution.set_up_at);
-        app.ui.print_json(&document);
+        app.ui.print_json(&document::ResolvedWorkspace::of(engine, resolution));
     } else {
         app.ui.say(format!("{}, {}", sentence(resolution), words::took(started.elapsed())));
         app.ui.print(resolution.workspace.path.display());

@@ -2,10 +2,10 @@
 
 use clap::Args;
 use spinney_engine::Among;
+use spinney_server::document;
 
 use crate::app::App;
 use crate::completion::workspace_names;
-use crate::document;
 use crate::error::Result;
 use crate::ui::style;
 
@@ -40,7 +40,7 @@ async fn set(app: &App, name: &str, pinned: bool) -> Result<u8> {
     let (_, workspace) = app.workspace(&engine, name, Among::Live).await?;
     let workspace = engine.set_pinned(workspace, pinned).await?;
     if app.ui.json {
-        app.ui.print_json(&document::workspace(&engine, &workspace));
+        app.ui.print_json(&document::Workspace::of(&engine, &workspace));
     } else {
         let how = if pinned { "pinned: no sweep takes it" } else { "no longer pinned" };
         app.ui.say(format!("{} is {how}", style::paint(style::NAME, &workspace.name)));

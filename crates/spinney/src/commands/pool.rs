@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use spinney_core::names::cut_for_message;
 use spinney_engine::{Context, Drained, Engine, Filled, MemberState, Patience, PoolStatus, plural};
+use spinney_server::document;
 
 use crate::app::App;
 use crate::background;
@@ -70,6 +71,7 @@ async fn status(app: &App) -> Result<u8> {
         pools.push(engine.pool_status(context).await?);
     }
     if app.ui.json {
+        let pools: Vec<_> = pools.iter().map(document::Pool::of).collect();
         app.ui.print_json(&json!({ "pools": pools }));
         return Ok(0);
     }
@@ -141,7 +143,7 @@ async fn fill(app: &App) -> Result<u8> {
     app.ui.progress.clear();
     let filled = filled.unwrap_or_default();
     if app.ui.json {
-        app.ui.print_json(&json!(filled));
+        app.ui.print_json(&document::Filled::of(&filled));
     } else {
         app.ui.say(sentence(&filled, size));
         tell_retired(app, &filled.retired);
@@ -205,7 +207,7 @@ async fn drain(app: &App) -> Result<u8> {
     let context = app.context(&engine).await?;
     let drained = engine.drain_pool(&context, &app.observer()).await?;
     if app.ui.json {
-        app.ui.print_json(&json!(drained));
+        app.ui.print_json(&document::Drained::of(&drained));
         return Ok(0);
     }
     app.ui.say(format!("{} given up", plural(drained.deleted, "warm workspace")));

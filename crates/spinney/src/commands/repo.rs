@@ -4,9 +4,9 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use spinney_core::RepositoryName;
 use spinney_engine::{AddRepository, Among};
+use spinney_server::document;
 
 use crate::app::{App, current_directory};
-use crate::document;
 use crate::error::Result;
 use crate::ui::style;
 use crate::ui::table::{Cell, Table};
@@ -71,7 +71,7 @@ async fn add(app: &App, place: &str, add: AddRepository) -> Result<u8> {
     app.ui.progress.clear();
     let repository = &context.repository;
     if app.ui.json {
-        app.ui.print_json(&document::repository(repository, 0));
+        app.ui.print_json(&document::Repository::of(repository, 0));
     } else {
         let how = if repository.managed { "cloned" } else { "known" };
         app.ui.say(format!(
@@ -92,7 +92,7 @@ async fn ls(app: &App) -> Result<u8> {
     if app.ui.json {
         let list: Vec<_> = repositories
             .iter()
-            .map(|repository| document::repository(repository, live(repository.id.clone())))
+            .map(|repository| document::Repository::of(repository, live(repository.id.clone())))
             .collect();
         app.ui.print_json(&json!({ "repositories": list }));
         return Ok(0);
@@ -123,8 +123,7 @@ async fn sync(app: &App, repository: Option<String>) -> Result<u8> {
     app.ui.progress.clear();
     let name = &context.repository.name;
     if app.ui.json {
-        app.ui
-            .print_json(&json!({ "repository": name, "default_branch": known.default_branch, "fetched_at": known.at }));
+        app.ui.print_json(&document::FetchedRepository::of(name, &known));
     } else {
         let head = known.default_branch.map(|branch| format!(", its HEAD is `{branch}`")).unwrap_or_default();
         app.ui.say(format!("{name}: fetched{head}"));
@@ -149,7 +148,7 @@ async fn rm(app: &App, repository: Option<String>, force: bool) -> Result<u8> {
     };
     let name = &repository.name;
     if app.ui.json {
-        app.ui.print_json(&document::repository(&repository, 0));
+        app.ui.print_json(&document::Repository::of(&repository, 0));
     } else {
         app.ui.say(match kept {
             Some(place) => format!("{name}: forgotten; its clone is kept at `{}`", place.display()),

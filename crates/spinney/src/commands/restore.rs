@@ -3,10 +3,10 @@
 use clap::Args;
 use spinney_core::BranchName;
 use spinney_engine::Among;
+use spinney_server::document;
 
 use crate::app::App;
 use crate::completion::trashed_names;
-use crate::document;
 use crate::error::Result;
 use crate::ui::style;
 
@@ -27,7 +27,7 @@ pub async fn run(app: &App, args: RestoreArgs) -> Result<u8> {
     let (context, workspace) = app.workspace(&engine, &args.name, Among::Removed).await?;
     let restored = engine.restore(&context, &workspace, args.branch, &app.observer()).await?;
     if app.ui.json {
-        app.ui.print_json(&document::workspace(&engine, &restored));
+        app.ui.print_json(&document::Workspace::of(&engine, &restored));
     } else {
         app.ui.say(format!("{} is back on `{}`", style::paint(style::NAME, &restored.name), restored.branch));
         app.ui.print(restored.path.display());

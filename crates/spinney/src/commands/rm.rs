@@ -5,12 +5,12 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
 use spinney_core::{Consent, Merge, Reason, ReasonCode, Verdict, Workspace};
 use spinney_engine::{Among, Context, Engine, Removed};
+use spinney_server::document;
 
 use crate::app::App;
 use crate::background;
 use crate::commands::why::{reasons_table, what_helps};
 use crate::completion::workspace_names;
-use crate::document;
 use crate::error::{CliError, Result};
 use crate::ui::{style, words};
 
@@ -70,14 +70,13 @@ pub async fn run(app: &App, args: RmArgs) -> Result<u8> {
             return Err(error);
         }
         if let (true, Some(workspace)) = (app.ui.json, removed.first()) {
-            app.ui.print_json(&document::workspace(&engine, workspace));
+            app.ui.print_json(&document::Workspace::of(&engine, workspace));
         }
         return Ok(0);
     }
     if app.ui.json {
-        let workspaces: Vec<_> = removed.iter().map(|workspace| document::workspace(&engine, workspace)).collect();
-        let failures: Vec<_> =
-            failed.iter().map(|(name, error)| json!({ "name": name, "error": error.to_json() })).collect();
+        let workspaces: Vec<_> = removed.iter().map(|workspace| document::Workspace::of(&engine, workspace)).collect();
+        let failures: Vec<_> = failed.iter().map(|(name, error)| error.as_failure(name)).collect();
         app.ui.print_json(&json!({ "workspaces": workspaces, "failed": failures }));
     } else {
         failed.iter().for_each(|(_, error)| error.print(false));

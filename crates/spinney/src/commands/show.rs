@@ -1,15 +1,14 @@
 //! `spinney show`: one workspace, with its health.
 
 use clap::Args;
-use serde_json::json;
 use spinney_core::WorkspaceStatus;
 use spinney_engine::Among;
+use spinney_server::document;
 
 use crate::app::App;
 use crate::commands::jobs::state;
 use crate::commands::ls::{changes, distance};
 use crate::completion::workspace_names;
-use crate::document;
 use crate::error::Result;
 use crate::ui::table::{Cell, Table};
 use crate::ui::{style, words};
@@ -32,15 +31,7 @@ pub async fn run(app: &App, args: ShowArgs) -> Result<u8> {
     let shown = engine.show(&context, &workspace).await?;
     let jobs = engine.store().read().await?.jobs_in(&workspace.id, MAX_JOBS).await?;
     if app.ui.json {
-        let mut document = document::with_details(document::workspace(&engine, &workspace), &workspace, &shown.details);
-        document["works"] = json!(shown.works);
-        let ports = shown.ports.iter().map(|port| (port.name.clone(), json!(port.port)));
-        document["ports"] = serde_json::Value::Object(ports.collect());
-        let jobs = jobs.iter().map(|job| {
-            json!({ "id": job.id, "agent": job.agent, "status": job.status, "created_at": job.created_at, "ended_at": job.ended_at })
-        });
-        document["jobs"] = jobs.collect();
-        app.ui.print_json(&document);
+        app.ui.print_json(&document::ShownWorkspace::of(&engine, &workspace, &shown, &jobs));
         return Ok(0);
     }
     let mut table = Table::default();

@@ -1,13 +1,12 @@
 //! `spinney status`: how many there are of what, and how much room is left.
 
 use clap::Args;
-use serde_json::json;
 use spinney_core::WorkspaceStatus;
 use spinney_engine::{Among, Sizes, plural, size};
+use spinney_server::document;
 
 use crate::app::App;
 use crate::background;
-use crate::document;
 use crate::error::Result;
 use crate::ui::table::{Cell, Table};
 
@@ -35,18 +34,11 @@ pub async fn run(app: &App, _args: StatusArgs) -> Result<u8> {
     let sizes = Sizes::of(&all);
     background::measure_if_much_is_due(app, &engine, &sizes);
     if app.ui.json {
-        let repositories: Vec<_> = rows
+        let repositories = rows
             .iter()
-            .map(|(repository, workspaces)| {
-                json!({
-                    "repository": repository.name,
-                    "limit": limit,
-                    "workspaces": document::counts(workspaces),
-                    "size": document::sizes(&Sizes::of(workspaces)),
-                })
-            })
+            .map(|(repository, workspaces)| document::RepositoryStatus::of(&repository.name, limit, workspaces))
             .collect();
-        app.ui.print_json(&json!({ "repositories": repositories, "free_disk": engine.free_disk() }));
+        app.ui.print_json(&document::Status { repositories, free_disk: engine.free_disk() });
         return Ok(0);
     }
     if rows.is_empty() {

@@ -4,11 +4,11 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use spinney_core::Workspace;
 use spinney_engine::{Among, Engine, Purged, size};
+use spinney_server::document;
 
 use crate::app::App;
 use crate::background;
 use crate::completion::trashed_names;
-use crate::document;
 use crate::error::{CliError, Result};
 use crate::ui::table::{Cell, Table};
 use crate::ui::{style, words};
@@ -59,15 +59,7 @@ async fn ls(app: &App, sizes: bool) -> Result<u8> {
     let engine = app.engine().await?;
     let trash = engine.trash(sizes).await?;
     if app.ui.json {
-        let list: Vec<_> = trash
-            .iter()
-            .map(|trashed| {
-                let mut document = document::workspace(&engine, &trashed.workspace);
-                document["until"] = json!(trashed.until);
-                document["bytes"] = json!(trashed.bytes);
-                document
-            })
-            .collect();
+        let list: Vec<_> = trash.iter().map(|trashed| document::TrashedWorkspace::of(&engine, trashed)).collect();
         app.ui.print_json(&json!({ "trash": list }));
         return Ok(0);
     }
@@ -139,17 +131,8 @@ async fn purge_one(app: &App, engine: &Engine, workspace: &Workspace) -> Result<
 
 fn tell(app: &App, engine: &Engine, purged: &[Purged], failed: &[(String, CliError)]) {
     if app.ui.json {
-        let done: Vec<_> = purged
-            .iter()
-            .map(|purged| {
-                let mut document = document::workspace(engine, &purged.workspace);
-                document["archive"] = json!(purged.archive);
-                document["freed"] = json!(purged.freed);
-                document
-            })
-            .collect();
-        let failed: Vec<_> =
-            failed.iter().map(|(name, error)| json!({ "name": name, "error": error.to_json() })).collect();
+        let done: Vec<_> = purged.iter().map(|purged| document::PurgedWorkspace::of(engine, purged)).collect();
+        let failed: Vec<_> = failed.iter().map(|(name, error)| error.as_failure(name)).collect();
         app.ui.print_json(&json!({ "purged": done, "failed": failed }));
         return;
     }

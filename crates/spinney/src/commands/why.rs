@@ -3,10 +3,10 @@
 use clap::Args;
 use spinney_core::{Consent, Merge, Reason, ReasonCode, Remover, Verdict, Workspace};
 use spinney_engine::Among;
+use spinney_server::document;
 
 use crate::app::App;
 use crate::completion::workspace_names;
-use crate::document;
 use crate::error::Result;
 use crate::ui::table::{Cell, Table};
 use crate::ui::{style, words};
@@ -29,7 +29,7 @@ pub async fn run(app: &App, args: WhyArgs) -> Result<u8> {
         app.ui.say(format!("note: its pull request is taken for open: {fault}"));
     }
     if app.ui.json {
-        app.ui.print_json(&document::verdict(&engine, &workspace, &verdict));
+        app.ui.print_json(&document::Verdict::of(&engine, &workspace, &verdict));
         return Ok(0);
     }
     let name = style::paint(style::NAME, &workspace.name);

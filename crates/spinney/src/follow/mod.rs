@@ -89,7 +89,7 @@ async fn print_documents(app: &App, engine: &Engine, jobs: &Jobs<'_>, over: &[Jo
         app.ui.print_json(only);
         return Ok(());
     }
-    let failed = asked.failed.iter().map(|(name, error)| json!({ "name": name, "error": error.to_json() }));
+    let failed = asked.failed.iter().map(|(name, error)| error.as_failure(name));
     app.ui.print_json(&json!({ "jobs": documents, "failed": failed.collect::<Vec<_>>() }));
     Ok(())
 }

@@ -38,7 +38,7 @@ impl Ui {
     }
 
     /// Gives the one JSON document, on stdout.
-    pub fn print_json(&self, document: &serde_json::Value) {
+    pub fn print_json(&self, document: &impl serde::Serialize) {
         let text = serde_json::to_string_pretty(document).unwrap_or_default();
         self.print(text);
     }

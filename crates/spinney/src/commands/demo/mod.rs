@@ -9,6 +9,7 @@ use serde_json::json;
 use spinney_core::{Cancel, Consent, Job, JobRequest, JobStatus, Platform, Push, Remover, Workspace};
 use spinney_engine::{Among, Context, Engine, What, plural};
 use spinney_jobs::{Agent, Busy, Jobs, NewJob};
+use spinney_server::document;
 
 use self::stage::Stage;
 use super::fan_out::{self, Piece};
@@ -79,12 +80,7 @@ fn failed(error: impl std::fmt::Display) -> CliError {
 }
 
 /// Tells the story to its end, or until a person has seen enough; either way, nothing runs afterwards.
-async fn tell(
-    stage: &Stage,
-    app: &App,
-    started: Instant,
-    interrupts: &mut Interrupts,
-) -> Result<Vec<serde_json::Value>> {
+async fn tell(stage: &Stage, app: &App, started: Instant, interrupts: &mut Interrupts) -> Result<Vec<document::Job>> {
     let engine = app.open_engine().await?;
     let jobs = jobs::open(app, &engine)?;
     let story = Story { app, stage, engine: &engine, jobs: &jobs };
@@ -121,7 +117,7 @@ struct Story<'a> {
 }
 
 impl Story<'_> {
-    async fn tell(&self) -> Result<Vec<serde_json::Value>> {
+    async fn tell(&self) -> Result<Vec<document::Job>> {
         let jobs = self.eight_at_once().await?;
         self.no_work_is_lost(&jobs[0]).await?;
         self.merged_work_goes(&jobs[1]).await?;
