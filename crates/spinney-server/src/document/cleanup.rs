@@ -60,11 +60,12 @@ pub struct CleanedCaches {
     pub bytes: u64,
 }
 
-/// How many old jobs and conversations were forgotten.
+/// How many old jobs, conversations and events were forgotten.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 pub struct Forgotten {
     pub jobs: usize,
     pub conversations: u64,
+    pub events: u64,
 }
 
 impl Cleanup {
@@ -91,7 +92,11 @@ impl Cleanup {
             failed: failed.map(|(name, error)| CleanupFailure { name: name.clone(), error: error.clone() }).collect(),
             findings: report.findings.iter().map(Finding::of).collect(),
             caches: report.caches.iter().map(CleanedCaches::of).collect(),
-            forgotten: Forgotten { jobs: forgotten.jobs, conversations: forgotten.conversations },
+            forgotten: Forgotten {
+                jobs: forgotten.jobs,
+                conversations: forgotten.conversations,
+                events: forgotten.events,
+            },
         }
     }
 }
