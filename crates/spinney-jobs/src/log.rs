@@ -167,6 +167,22 @@ impl LogReader {
         Ok(())
     }
 
+    /// Goes to where a line ended that was read before; from within a line, to the next one.
+    pub fn skip_to(&mut self, offset: u64) -> Result<()> {
+        let Some(before) = offset.min(self.length()?).checked_sub(1) else { return Ok(()) };
+        let Some(file) = self.open()? else { return Ok(()) };
+        let moved = file.seek(SeekFrom::Start(before));
+        self.position = moved.map_err(|source| Error::files(&self.path, "read", source))?;
+        self.partial.clear();
+        self.next_line().map(drop)
+    }
+
+    /// Where the last line ended that was read.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.position - self.partial.len() as u64
+    }
+
     /// Reads no further than what is there by now, however fast the log grows.
     pub fn stop_here(&mut self) -> Result<()> {
         self.end = self.length()?;
@@ -293,6 +309,28 @@ mod tests {
         assert_eq!((reader.next_entry().unwrap(), reader.behind().unwrap()), (None, behind));
         reader.skip().unwrap();
         assert_eq!(reader.behind().unwrap(), 0);
+    }
+
+    #[test]
+    fn a_reader_goes_on_where_another_stopped() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log");
+        let mut log = Log::open(&path).unwrap();
+        for word in ["one", "two", "three"] {
+            log.emit(text(word));
+        }
+        log.flush();
+        let mut first = LogReader::new(path.clone());
+        assert_eq!((first.next_entry().unwrap().unwrap().event, first.offset() > 0), (text("one"), true));
+        let from = |offset| {
+            let mut reader = LogReader::new(path.clone());
+            reader.skip_to(offset).unwrap();
+            reader.next_entry().unwrap().map(|entry| entry.event)
+        };
+        assert_eq!(from(0), Some(text("one")));
+        assert_eq!(from(first.offset()), Some(text("two")));
+        assert_eq!(from(first.offset() + 1), Some(text("three")), "within the second");
+        assert_eq!(from(1 << 40), None);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod app;
 mod auth;
 pub mod document;
 mod error;
+pub mod events;
 mod hosts;
 mod idempotency;
 mod listen;

@@ -85,9 +85,9 @@ impl Run<'_> {
             match db.update_job(&row, JobStatus::Pending).await {
                 Ok(true) => {
                     if may_start {
-                        events::started(&mut db, &row)?
+                        events::started(&mut db, &row)?;
                     } else {
-                        events::waiting(&mut db, &row)?
+                        events::waiting(&mut db, &row)?;
                     }
                     db.commit().await?;
                 }

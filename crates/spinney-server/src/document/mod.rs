@@ -11,6 +11,7 @@ mod conflicts;
 mod described;
 mod details;
 mod error;
+mod event;
 mod job;
 mod listed;
 mod metadata;
@@ -28,6 +29,7 @@ pub use cleanup::{CleanedCaches, Cleanup, CleanupFailure, Finding, Forgotten, Ke
 pub use conflicts::{Conflict, Conflicts, Uncommitted, Unjudged};
 pub use details::{Details, WorkspaceDetails, WorkspaceState};
 pub use error::{Error, ErrorDocument, ErrorKind, Failure};
+pub use event::Event;
 pub use job::{Job, JobInBrief, Session, Usage};
 pub use listed::{ListedDetails, ListedWorkspace, ShownWorkspace};
 pub use metadata::{Metadata, Warm};
