@@ -152,7 +152,9 @@ mod tests {
         expect(4..=6).await;
         // Told, but more than waits for a slow one.
         write(7..=15).await;
-        (7..=15).for_each(|id| drop(sender.send(batch(id - 1, id..=id)).unwrap()));
+        for id in 7..=15 {
+            sender.send(batch(id - 1, id..=id)).unwrap();
+        }
         expect(7..=15).await;
         write(16..=16).await;
         sender.send(batch(15, 16..=16)).unwrap();

@@ -71,9 +71,9 @@ async fn a_log_that_grows_is_followed_line_by_line_to_the_end_of_its_job() {
     assert_eq!(frame(&mut events).await.unwrap(), "id: 8\nevent: entry\ndata: {\"n\":1}\n\n");
     log.append(":2}\nnonsense\n5\n{\"n\":\n{\"n\":3}\n");
     assert_eq!(frame(&mut events).await.unwrap(), "id: 16\nevent: entry\ndata: {\"n\":2}\n\n");
-    assert_eq!(frame(&mut events).await.unwrap(), "id: 40\nevent: entry\ndata: {\"n\":3}\n\n");
+    assert_eq!(frame(&mut events).await.unwrap(), "id: 41\nevent: entry\ndata: {\"n\":3}\n\n");
     log.over.store(true, Ordering::SeqCst);
-    assert_eq!(frame(&mut events).await.unwrap(), "id: 40\nevent: end\ndata: {}\n\n");
+    assert_eq!(frame(&mut events).await.unwrap(), "id: 41\nevent: end\ndata: {}\n\n");
     assert_eq!(frame(&mut events).await, None);
 }
 
@@ -114,12 +114,13 @@ async fn lines_go_to_the_end_of_now_or_of_the_job() {
     log.append("{\"n\":1}\nnonsense\n{\"n\":2}\n{\"n\"");
     let mut now = log.lines(false).await;
     let mut followed = log.lines(true).await;
-    log.append(":3}\n");
-    assert_eq!(frame(&mut now).await.unwrap(), "{\"n\":1}\n{\"n\":2}\n");
+    log.append(":3}\n{\"n\":4}\n");
+    // A line that has begun belongs to what is there.
+    assert_eq!(frame(&mut now).await.unwrap(), "{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n");
     assert_eq!(frame(&mut now).await, None);
-    assert_eq!(frame(&mut followed).await.unwrap(), "{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n");
-    log.append("{\"n\":4}\n");
-    assert_eq!(frame(&mut followed).await.unwrap(), "{\"n\":4}\n");
+    assert_eq!(frame(&mut followed).await.unwrap(), "{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n{\"n\":4}\n");
+    log.append("{\"n\":5}\n");
+    assert_eq!(frame(&mut followed).await.unwrap(), "{\"n\":5}\n");
     log.over.store(true, Ordering::SeqCst);
     assert_eq!(frame(&mut followed).await, None);
 }
