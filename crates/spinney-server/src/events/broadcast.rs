@@ -44,8 +44,7 @@ impl Broadcaster {
     /// Starts to follow a store, until the server stops.
     #[must_use]
     pub fn start(store: Store, stopping: watch::Receiver<bool>) -> Self {
-        let (sender, _) = broadcast::channel(WAITING_BATCHES);
-        let broadcaster = Self { store, sender, wanted: Arc::default(), stopping };
+        let broadcaster = Self::new(store, stopping);
         let (follower, mut stopping) = (broadcaster.clone(), broadcaster.stopping.clone());
         tokio::spawn(async move {
             tokio::select! {
@@ -54,6 +53,11 @@ impl Broadcaster {
             }
         });
         broadcaster
+    }
+
+    fn new(store: Store, stopping: watch::Receiver<bool>) -> Self {
+        let (sender, _) = broadcast::channel(WAITING_BATCHES);
+        Self { store, sender, wanted: Arc::default(), stopping }
     }
 
     /// Subscribes to an account's events after the one seen last; without one, to those from now on.
@@ -90,16 +94,57 @@ impl Broadcaster {
         }
     }
 
-    /// Tells what is new, how far that goes, and whether there may be more at once. The first look only finds where it is.
+    /// Tells what is new, how far that goes, and whether there may be more at once. The first look tells only where it is:
+    /// who subscribed shortly before, and is not that far, reads the store.
     async fn look(&self, position: Option<i64>) -> Result<(i64, bool), Error> {
         let mut db = self.store.read().await?;
-        let Some(after) = position else { return Ok((db.newest_event_id().await?, false)) };
+        let Some(after) = position else {
+            let newest = db.newest_event_id().await?;
+            self.tell(Batch { after: newest, up_to: newest, events: Vec::new() });
+            return Ok((newest, false));
+        };
         let page = db.events_after(after, PAGE).await?;
         let Some((up_to, _)) = page.last() else { return Ok((after, false)) };
         let (up_to, more) = (*up_to, page.len() == PAGE as usize);
         let events = page.into_iter().map(|(id, event)| (id, Arc::new(event))).collect();
-        // Without a subscriber there is nobody to tell.
-        let _ = self.sender.send(Arc::new(Batch { after, up_to, events }));
+        self.tell(Batch { after, up_to, events });
         Ok((up_to, more))
+    }
+
+    fn tell(&self, batch: Batch) {
+        // An error says that nobody is there to be told.
+        let _ = self.sender.send(Arc::new(batch));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use spinney_core::Timestamp;
+    use spinney_store::StoreUrl;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_happens_before_the_first_look_is_told_by_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(&StoreUrl::Sqlite(directory.path().join("spinney.db"))).await.unwrap();
+        let (_stop, stopping) = watch::channel(false);
+        let broadcaster = Broadcaster::new(store.clone(), stopping);
+        let mut subscription = broadcaster.subscribe("local", None).await.unwrap();
+        let event = Event {
+            account: "local".into(),
+            kind: "between".into(),
+            workspace_id: None,
+            repository_id: None,
+            job_id: None,
+            detail: serde_json::Value::Null,
+            at: Timestamp::from_millisecond(0),
+        };
+        let mut db = store.write().await.unwrap();
+        db.record_event(event).unwrap();
+        db.commit().await.unwrap();
+        assert_eq!(broadcaster.look(None).await.unwrap(), (1, false));
+        let seen = tokio::time::timeout(Duration::from_secs(5), subscription.next()).await;
+        assert_eq!(seen.unwrap().unwrap().unwrap().1.kind, "between");
     }
 }

@@ -67,7 +67,8 @@ impl Subscription {
                 () = stopped(&mut self.stopping) => return Ok(None),
                 batch = self.receiver.recv() => match batch {
                     Ok(batch) => self.take(&batch),
-                    Err(RecvError::Lagged(_)) => self.behind = Some(self.position),
+                    // The next one says what it follows.
+                    Err(RecvError::Lagged(_)) => {}
                     Err(RecvError::Closed) => return Ok(None),
                 },
             }

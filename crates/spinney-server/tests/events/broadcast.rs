@@ -11,7 +11,7 @@ use crate::place::{Place, event, write};
 
 const SUBSCRIBERS: usize = 20;
 const WRITES: usize = 40;
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 async fn next(subscription: &mut Subscription) -> Option<(i64, String)> {
     let event = timeout(PATIENCE, subscription.next()).await.expect("an event").unwrap();

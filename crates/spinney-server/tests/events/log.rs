@@ -94,6 +94,14 @@ async fn who_was_cut_off_goes_on_behind_what_it_saw() {
 }
 
 #[tokio::test]
+async fn behind_much_nonsense_an_entry_is_found() {
+    let log = Log::new();
+    log.append(&format!("{}{{\"n\":1}}\n", "nonsense\n".repeat(20_000)));
+    log.over.store(true, Ordering::SeqCst);
+    assert!(frame(&mut log.events(None).await).await.unwrap().contains("event: entry"));
+}
+
+#[tokio::test]
 async fn what_is_written_while_the_job_ends_is_not_missed() {
     let log = Log::new();
     let path = log.path.clone();
