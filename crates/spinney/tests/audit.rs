@@ -1,0 +1,102 @@
+//! The audit log: every change of a job or a workspace is in it once, in order.
+
+mod common;
+mod job_support;
+
+use job_support::{Workshop, read_pid};
+use serde_json::Value;
+use spinney_store::{Event, Store, StoreUrl};
+
+fn events(workshop: &Workshop) -> Vec<Event> {
+    let path = workshop.story.sandbox().spinney_home().join("spinney.db");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let store = Store::open(&StoreUrl::Sqlite(path)).await.unwrap();
+        let events = store.read().await.unwrap().events("local", 0, 1000).await.unwrap();
+        events.into_iter().map(|(_, event)| event).collect()
+    })
+}
+
+/// The events of a kind, by the beginning of its name, as `kind value` of a detail.
+fn told(events: &[Event], kind: &str, detail: &str) -> Vec<String> {
+    let text = |event: &Event| match &event.detail[detail] {
+        Value::Null => event.kind.clone(),
+        value => format!("{} {}", event.kind, value.to_string().trim_matches('"')),
+    };
+    events.iter().filter(|event| event.kind.starts_with(kind)).map(text).collect()
+}
+
+fn of_job(events: &[Event], id: &str) -> Vec<String> {
+    let events: Vec<_> =
+        events.iter().filter(|event| event.job_id.as_ref().is_some_and(|job| job.as_str() == id)).cloned().collect();
+    told(&events, "job.", "status")
+}
+
+#[test]
+fn the_way_of_a_job_is_told_step_by_step() {
+    let workshop = Workshop::new("");
+    let failed = workshop.run(1, &["--issue", "1"], "write a.txt a\nexit 3");
+    workshop.retry(1, failed.id());
+    let attempt = ["job.started", "job.placed", "job.session running", "job.session failed", "job.ended failed"];
+    let expected = [&["job.created"], &attempt[..], &["job.retried"], &attempt[..]].concat();
+    let events = events(&workshop);
+    assert_eq!(of_job(&events, failed.id()), expected);
+    let placed = events.iter().find(|event| event.kind == "job.placed").unwrap();
+    let created = events.iter().find(|event| event.kind == "workspace.created").unwrap();
+    assert_eq!((&placed.workspace_id, &placed.repository_id), (&created.workspace_id, &created.repository_id));
+    assert!(placed.workspace_id.is_some() && created.job_id.is_none());
+
+    let completed = workshop.complete(&["--issue", "2"], "write b.txt b");
+    let of_job = of_job(&self::events(&workshop), completed.id());
+    assert_eq!(of_job[4..], ["job.session finished", "job.delivered", "job.ended completed"]);
+}
+
+#[test]
+fn a_job_that_waits_says_for_what_and_is_cancelled_once() {
+    let workshop = Workshop::new("[limits]\nmax_workers = 1\n");
+    let (pid, go) = (workshop.beside_text("pid"), workshop.beside_text("go"));
+    let first = workshop.detach(&["--issue", "1"], &format!("pid {pid}\nwait-for {go}"));
+    read_pid(&workshop.beside("pid"));
+    let second = workshop.detach(&["--issue", "2"], "write a.txt a");
+    spinney_testkit::wait_until(|| !told(&events(&workshop), "job.waiting", "waits_for").is_empty(), job_support::LONG);
+    workshop.cli.run(&["cancel", &first]).ok();
+    workshop.wait_for_end(&first);
+    workshop.wait_for_end(&second);
+    let events = events(&workshop);
+    assert_eq!(told(&events, "job.waiting", "waits_for"), ["job.waiting a worker (1 of 1 busy)"]);
+    assert_eq!(told(&events, "job.cancelling", "cancel").len(), 1);
+    let of_first = of_job(&events, &first);
+    assert_eq!(of_first[4..], ["job.cancelling", "job.session ended", "job.ended cancelled"]);
+    assert_eq!(of_job(&events, &second)[..3], ["job.created", "job.waiting", "job.started"]);
+}
+
+#[test]
+fn what_becomes_of_a_workspace_is_told_once() {
+    let workshop = Workshop::new("[pool]\nsize = 1\n");
+    let run = |arguments: &[&str]| workshop.cli.run(arguments).ok().stdout;
+    run(&["new", "--issue", "1"]);
+    run(&["pool", "fill"]);
+    run(&["new", "--issue", "2"]);
+    for command in ["pin", "pin", "unpin", "rm", "restore"] {
+        run(&[command, "issue-1"]);
+    }
+    std::fs::remove_dir_all(run(&["path", "issue-2"]).trim()).unwrap();
+    run(&["cleanup", "orphans", "--dry-run"]);
+    run(&["cleanup", "orphans"]);
+    run(&["new", "--issue", "2"]);
+    run(&["rm", "issue-2"]);
+    run(&["trash", "empty", "--yes"]);
+    let events = events(&workshop);
+    let of = |name: &str| {
+        let events: Vec<_> = events.iter().filter(|event| event.detail["name"] == name).cloned().collect();
+        told(&events, "workspace.", "warm")
+    };
+    let changes = ["pinned", "unpinned", "removed", "restored"].map(|change| format!("workspace.{change}"));
+    assert_eq!(of("issue-1"), [&["workspace.created false".to_owned()], &changes[..]].concat());
+    let changes = ["created true", "lost", "created", "removed", "purged"].map(|change| format!("workspace.{change}"));
+    assert_eq!(of("issue-2"), changes);
+    assert_eq!(told(&events, "repository.", "name").len(), 1);
+    let swept: Vec<_> = events.iter().filter(|event| event.kind == "cleanup.swept").collect();
+    assert_eq!(swept.len(), 1, "none of the dry run");
+    assert_eq!(swept[0].detail["findings"][0]["done"], "marked lost");
+}
