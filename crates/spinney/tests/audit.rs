@@ -85,7 +85,7 @@ fn what_becomes_of_a_workspace_is_told_once() {
     run(&["cleanup", "orphans"]);
     run(&["new", "--issue", "2"]);
     run(&["rm", "issue-2"]);
-    run(&["trash", "empty", "--yes"]);
+    run(&["trash", "purge", "--all"]);
     let events = events(&workshop);
     let of = |name: &str| {
         let events: Vec<_> = events.iter().filter(|event| event.detail["name"] == name).cloned().collect();
