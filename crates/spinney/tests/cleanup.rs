@@ -377,7 +377,7 @@ fn old_jobs_are_forgotten_with_their_logs() {
     let agent = format!("[agents.coder]\nruntime = \"command\"\ncommand = [{:?}]\n", spinney_testkit::scripted_agent());
     story.sandbox().write_config(&agent);
     let job = story.cli.run(&["run", "--json", "print nothing to do"]).ok().json();
-    assert_eq!(cleanup(&story.cli, &["all"]).0["forgotten"], json!({ "jobs": 0, "conversations": 0 }));
+    assert_eq!(cleanup(&story.cli, &["all"]).0["forgotten"], json!({ "jobs": 0, "conversations": 0, "events": 0 }));
     story.sandbox().write_config(&format!("{agent}[cleanup]\njob_retention = \"1ms\"\n"));
     assert_eq!(cleanup(&story.cli, &["all", "--dry-run"]).0["forgotten"]["jobs"], 0);
     assert_eq!(cleanup(&story.cli, &["merged"]).0["forgotten"]["jobs"], 0);
