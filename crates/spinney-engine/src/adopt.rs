@@ -73,8 +73,10 @@ impl Engine {
         };
         let path = path.canonicalize().map_err(|error| refused(error.to_string()))?;
         let worktree = Worktree::open(&context.git, &path).map_err(|error| refused(reason(&error)))?;
-        if let Some(known) = self.store.read().await?.workspace_at(self.home.node(), &path).await? {
-            return Ok(known);
+        match self.store.read().await?.workspace_at(self.home.node(), &path).await? {
+            Some(known) if known.account == self.account => return Ok(known),
+            Some(_) => return Err(refused("it is another account's".to_owned())),
+            None => {}
         }
         let head = worktree.load_head().await?;
         let Some(branch) = head.branch().cloned() else {
@@ -140,6 +142,7 @@ impl Engine {
         let marker = Marker {
             id,
             node: Some(self.home.node().clone()),
+            account: self.account.clone(),
             repository: context.repository.name.clone(),
             work: request.work.clone(),
             branch,

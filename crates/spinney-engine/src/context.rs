@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use spinney_core::config::{Config, ConfigError, Resolved, TrustRequest, WorkspaceConfig, needs_trust};
+use spinney_core::config::{Config, ConfigError, Layers, Resolved, TrustRequest, WorkspaceConfig, needs_trust};
 use spinney_core::{CommitId, Merge, Repository};
 use spinney_git::{Credential, Remote};
 
@@ -97,7 +97,7 @@ impl Engine {
         git: spinney_git::Repository,
         file: Option<RepositoryFile>,
     ) -> Result<Context> {
-        let mut layers = self.layers.clone();
+        let mut layers = Layers::clone(&self.layers);
         let mut untrusted = None;
         if let Some(RepositoryFile { place, text }) = file {
             let request = needs_trust(&place, &text)?;

@@ -346,6 +346,7 @@ impl Engine {
         let marker = Marker {
             id,
             node: Some(self.home.node().clone()),
+            account: self.account.clone(),
             repository: context.repository.name.clone(),
             work: request.work.clone(),
             branch: plan.branch.clone(),

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use spinney_core::AccountName;
 use spinney_core::config::{Config, Layers};
@@ -22,16 +23,17 @@ pub struct EngineOptions {
     pub environment: Vec<(OsString, OsString)>,
 }
 
+/// What it does and finds is one account's. What accounts have in common is shared with the engines of others.
 #[derive(Debug)]
 pub struct Engine {
-    pub(crate) home: Home,
     pub(crate) account: String,
-    pub(crate) layers: Layers,
-    pub(crate) environment: Vec<(OsString, OsString)>,
+    pub(crate) home: Home,
+    pub(crate) layers: Arc<Layers>,
+    pub(crate) environment: Arc<[(OsString, OsString)]>,
     /// The configuration without any repository's part.
-    pub(crate) config: Config,
+    pub(crate) config: Arc<Config>,
     pub(crate) store: Store,
-    git: OnceCell<Git>,
+    git: Arc<OnceCell<Git>>,
 }
 
 impl Engine {
@@ -44,7 +46,29 @@ impl Engine {
         };
         let store = Store::open(&url).await?;
         let EngineOptions { account, layers, environment, .. } = options;
-        Ok(Self { home, account, layers, environment, config, store, git: OnceCell::new() })
+        Ok(Self {
+            account,
+            home,
+            layers: Arc::new(layers),
+            environment: environment.into(),
+            config: Arc::new(config),
+            store,
+            git: Arc::default(),
+        })
+    }
+
+    /// The engine of another account: on the same home and store, with the same configuration and git.
+    #[must_use]
+    pub fn for_account(&self, account: &str) -> Self {
+        Self {
+            account: account.to_owned(),
+            home: self.home.clone(),
+            layers: Arc::clone(&self.layers),
+            environment: Arc::clone(&self.environment),
+            config: Arc::clone(&self.config),
+            store: self.store.clone(),
+            git: Arc::clone(&self.git),
+        }
     }
 
     /// The engine of another account, on the same home, store and git.
@@ -95,7 +119,7 @@ impl Engine {
             let options = GitOptions {
                 remembered: Some(self.home.git()),
                 secrets: names.cloned().collect(),
-                ..GitOptions::new(self.environment.clone())
+                ..GitOptions::new(self.environment.to_vec())
             };
             Git::open(options).await.map_err(Error::Git)
         };

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use spinney_core::config::ConfigError;
 use spinney_core::names::for_message;
-use spinney_core::{BranchName, Reason, RepositoryName, WorkspaceName};
+use spinney_core::{AccountName, BranchName, Reason, RepositoryName, TokenName, WorkspaceName};
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -92,6 +92,18 @@ pub enum Error {
     Clone { url: String, source: spinney_git::Error },
     #[error("`{}` can't be cloned: {reason}", for_message(.url))]
     UnusableUrl { url: String, reason: &'static str },
+    #[error("`{}` is another account's", .path.display())]
+    OfAnotherAccount { path: PathBuf },
+    #[error("`{}` is a variable of the home's owner, which account `{account}` does not name", for_message(.variable))]
+    VariableOfOwner { variable: String, account: String },
+    #[error("there is no account `{name}`")]
+    UnknownAccount { name: AccountName },
+    #[error("account `{name}` exists already")]
+    AccountTaken { name: AccountName },
+    #[error("account `{account}` has no token `{}`", for_message(.name))]
+    UnknownToken { account: AccountName, name: String },
+    #[error("account `{account}` has a token `{name}` already")]
+    TokenTaken { account: AccountName, name: TokenName },
     #[error("{repository} has no remote to fetch from")]
     NoRemote { repository: RepositoryName },
     #[error("could not fetch from `{remote}`")]
@@ -192,6 +204,9 @@ impl Error {
             | Self::PathNotIgnored { .. }
             | Self::RepositoryNameTaken { .. }
             | Self::NotAdoptable { .. }
+            | Self::VariableOfOwner { .. }
+            | Self::AccountTaken { .. }
+            | Self::TokenTaken { .. }
             | Self::TokenMissing { .. } => ErrorKind::Usage,
             Self::Refused { reasons, .. } if reasons.iter().any(|reason| reason.code.is_held()) => ErrorKind::Held,
             Self::Limit { .. }
@@ -200,6 +215,9 @@ impl Error {
             | Self::RepositoryInUse { .. }
             | Self::RepositoryHasTrash { .. } => ErrorKind::Blocked,
             Self::UnknownRepository { .. }
+            | Self::OfAnotherAccount { .. }
+            | Self::UnknownAccount { .. }
+            | Self::UnknownToken { .. }
             | Self::MissingBase { .. }
             | Self::MissingHead { .. }
             | Self::UnknownWorkspace { .. }
@@ -266,6 +284,15 @@ impl Error {
             Self::DiskFull { .. } => hint("free some space, then run the same command again"),
             Self::UnknownRepository { .. } => {
                 hint("`spinney repo ls` shows the known ones, `spinney repo add URL|PATH` adds one")
+            }
+            Self::VariableOfOwner { .. } => hint("set up git's credential helper for this host"),
+            Self::UnknownAccount { name } => {
+                vec![format!("`spinney account ls` shows them, `spinney account add {name}` adds it")]
+            }
+            Self::AccountTaken { .. } => hint("`spinney account ls` shows them"),
+            Self::UnknownToken { account, .. } => vec![format!("`spinney token ls --account {account}` shows them")],
+            Self::TokenTaken { name, .. } => {
+                vec![format!("give it another name; `spinney token revoke {name:?}` lets the old one go")]
             }
             Self::RepositoryNameTaken { .. } => hint("give it another with `--name OWNER/NAME`"),
             Self::RepositoryInUse { name, missing: true, .. } => vec![format!(

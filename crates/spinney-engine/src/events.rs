@@ -1,7 +1,7 @@
-//! The audit log: what happened to which workspace or repository. Each entry is written with the change that it tells of.
+//! The audit log: what happened to which workspace, repository or token. Each entry is written with the change that it tells of.
 
 use serde_json::{Value, json};
-use spinney_core::{Repository, Timestamp, Workspace, WorkspaceStatus};
+use spinney_core::{Repository, Timestamp, Token, Workspace, WorkspaceStatus};
 use spinney_store::{Connection, Event};
 
 use crate::cleanup::{Report, What};
@@ -50,6 +50,19 @@ pub(crate) fn record_repository(db: &mut Connection, repository: &Repository, ki
         repository_id: Some(repository.id.clone()),
         job_id: None,
         detail: json!({ "name": repository.name }),
+        at: Timestamp::now(),
+    })?;
+    Ok(())
+}
+
+pub(crate) fn record_token(db: &mut Connection, token: &Token, kind: &str) -> Result<()> {
+    db.record_event(Event {
+        account: token.account.to_string(),
+        kind: kind.to_owned(),
+        workspace_id: None,
+        repository_id: None,
+        job_id: None,
+        detail: json!({ "id": token.id, "kind": token.kind, "name": token.name, "scope": token.scope }),
         at: Timestamp::now(),
     })?;
     Ok(())

@@ -48,9 +48,15 @@ impl Home {
         self.root.join("spinney.db")
     }
 
+    /// Where the clones are that Spinney manages, by accounts.
+    #[must_use]
+    pub fn managed_clones(&self) -> PathBuf {
+        self.root.join("repos")
+    }
+
     #[must_use]
     pub fn managed_clone(&self, account: &str, name: &RepositoryName) -> PathBuf {
-        self.root.join("repos").join(account).join(name.owner()).join(format!("{}.git", name.name()))
+        self.managed_clones().join(account).join(name.owner()).join(format!("{}.git", name.name()))
     }
 
     #[must_use]

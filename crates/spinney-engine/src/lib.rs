@@ -4,6 +4,7 @@
 //! no work is lost (removal moves), the main checkout is never touched, unknown is never clean, intent is durable before
 //! the side effect.
 
+mod accounts;
 mod admit;
 mod adopt;
 mod cleanup;
@@ -45,6 +46,7 @@ mod row;
 mod secrets;
 mod shared;
 mod sizes;
+mod tokens;
 mod trash;
 mod trust;
 mod verdict;
@@ -68,5 +70,6 @@ pub use repositories::AddRepository;
 pub use request::{Continued, Request, Resolution};
 pub use shared::Reading;
 pub use sizes::{Measurer, Sizes, has_tree};
+pub use tokens::NewToken;
 pub use trash::{Purged, Trashed};
 pub use verdict::{ForgeWord, plural};

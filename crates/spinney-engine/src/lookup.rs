@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use spinney_core::{RepositoryId, Workspace, WorkspaceStatus};
+use spinney_core::{RepositoryId, Workspace, WorkspaceId, WorkspaceStatus};
 use spinney_store::WorkspaceFilter;
 
 use crate::context::Context;
@@ -100,6 +100,20 @@ impl Engine {
         })
     }
 
+    /// Loads a workspace of this account and node by its id, whatever its status.
+    pub async fn require_workspace(&self, id: &WorkspaceId) -> Result<Workspace> {
+        let row = self.store.read().await?.workspace(id).await?;
+        row.filter(|row| row.account == self.account && row.node == *self.home.node())
+            .ok_or_else(|| Error::UnknownWorkspace { name: id.to_string() })
+    }
+
+    /// Opens a repository of this account and node by its id.
+    pub async fn require_repository(&self, id: &RepositoryId) -> Result<Context> {
+        let row = self.store.read().await?.repository(id).await?;
+        let row = row.filter(|row| row.account == self.account && row.node == *self.home.node());
+        self.known_repository(row.ok_or_else(|| Error::UnknownRepository { name: id.to_string() })?).await
+    }
+
     /// Finds the workspace whose directory this is, itself and not something inside of it.
     pub async fn workspace_at(&self, path: &Path, among: Among) -> Result<Option<Workspace>> {
         let resolved = crate::disk::resolved(path);
@@ -110,10 +124,10 @@ impl Engine {
 
     /// The repository that a workspace belongs to.
     pub async fn context_of(&self, workspace: &Workspace) -> Result<Context> {
-        let repository = self.store.read().await?.repository(&workspace.repository_id).await?;
-        let repository =
-            repository.ok_or_else(|| Error::UnknownRepository { name: workspace.repository.to_string() })?;
-        self.known_repository(repository).await
+        let row = self.store.read().await?.repository(&workspace.repository_id).await?;
+        let row = row.filter(|row| row.account == self.account);
+        self.known_repository(row.ok_or_else(|| Error::UnknownRepository { name: workspace.repository.to_string() })?)
+            .await
     }
 }
 

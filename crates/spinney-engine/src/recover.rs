@@ -7,7 +7,8 @@ use crate::notice::{Notice, Observer, Warning};
 use crate::{Engine, Result};
 
 impl Engine {
-    /// Finishes or undoes what dead processes left open on this node: one indexed query when there is nothing.
+    /// Finishes or undoes what dead processes left open on this node, whichever account's it is: one indexed query when
+    /// there is nothing.
     ///
     /// An operation that can't be recovered now stays open and is told; it does not stop the command.
     pub async fn recover(&self, observer: Observer<'_>) -> Result<()> {
@@ -50,14 +51,16 @@ impl Engine {
             return Ok(None);
         };
         let name = workspace.name.clone();
-        let context = self.known_repository(repository).await?;
+        // Another account's is finished as that account's own.
+        let engine = self.for_account(&workspace.account);
+        let context = engine.known_repository(repository).await?;
         let how = match operation.kind {
-            OperationKind::Create => self.recover_create(&context, operation, workspace, observer).await?,
-            OperationKind::Remove => self.recover_remove(&context, operation, workspace).await?,
-            OperationKind::Purge => self.recover_purge(&context, operation, workspace).await?,
-            OperationKind::Warm => self.recover_warm(&context, operation, workspace).await?,
-            OperationKind::Claim => self.recover_claim(&context, operation, workspace, observer).await?,
-            OperationKind::Restore => self.recover_restore(&context, operation, workspace).await?,
+            OperationKind::Create => engine.recover_create(&context, operation, workspace, observer).await?,
+            OperationKind::Remove => engine.recover_remove(&context, operation, workspace).await?,
+            OperationKind::Purge => engine.recover_purge(&context, operation, workspace).await?,
+            OperationKind::Warm => engine.recover_warm(&context, operation, workspace).await?,
+            OperationKind::Claim => engine.recover_claim(&context, operation, workspace, observer).await?,
+            OperationKind::Restore => engine.recover_restore(&context, operation, workspace).await?,
         };
         Ok(Some(format!("the {} of {name}, left half done by a process that died, was {how}", operation.kind)))
     }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use spinney_core::account::LOCAL;
 use spinney_core::{Repository, RepositoryId, RepositoryName, Timestamp, WorkspaceStatus};
 use spinney_git::without_credentials;
 use spinney_store::Connection;
@@ -25,7 +26,8 @@ pub struct AddRepository {
 }
 
 impl Engine {
-    /// Finds a repository by `owner/name` or by a path in it, registering it when it is new.
+    /// Finds a repository by `owner/name` or by a path in it, registering it when it is new. By a path only for the owner of
+    /// the home.
     pub async fn repository(&self, selector: Option<&str>, directory: &Path) -> Result<Context> {
         let Some(selector) = selector else { return self.repository_at(directory).await };
         if selector.is_empty() {
@@ -38,7 +40,8 @@ impl Engine {
             }
         }
         let path = directory.join(selector);
-        if !path.is_dir() {
+        // Nobody else learns what there is on the disk.
+        if self.account != LOCAL || !path.is_dir() {
             return Err(Error::UnknownRepository { name: selector.to_owned() });
         }
         self.repository_at(&path).await
@@ -69,6 +72,9 @@ impl Engine {
     }
 
     async fn repository_at(&self, path: &Path) -> Result<Context> {
+        if self.account != LOCAL {
+            return Err(Error::UnknownRepository { name: path.display().to_string() });
+        }
         if let Some(common_dir) = spinney_git::Repository::locate(path) {
             let row = self.store.read().await?.repository_at(&self.account, self.home.node(), &common_dir).await?;
             if let Some(repository) = row
@@ -84,6 +90,7 @@ impl Engine {
 
     /// Gives a repository its row. Its identity is the common git dir, so a second registration finds the first.
     async fn register(&self, git: &spinney_git::Repository, add: &AddRepository, managed: bool) -> Result<Repository> {
+        self.check_owner(git.common_dir())?;
         let node = self.home.node();
         if let Some(known) = self.store.read().await?.repository_at(&self.account, node, git.common_dir()).await? {
             return self.refresh_row(known, git).await;
@@ -161,7 +168,7 @@ impl Engine {
         Ok(named.or(remotes.first().filter(|_| remotes.len() == 1)).map(|remote| remote.url.clone()))
     }
 
-    /// Adds a repository by path (as it is) or by URL (one bare clone in the home).
+    /// Adds a repository by path (as it is) or by URL (one bare clone in the home); see [`Engine::check_addition`].
     pub async fn add_repository(
         &self,
         place: &str,
@@ -172,8 +179,9 @@ impl Engine {
         if place.is_empty() {
             return Err(Error::UnknownRepository { name: String::new() });
         }
+        self.check_addition(place, add)?;
         let path = directory.join(place);
-        if path.is_dir() && !place.contains("://") {
+        if self.account == LOCAL && path.is_dir() && !place.contains("://") {
             let git = spinney_git::Repository::discover(self.git().await?, &path).await?;
             let repository = self.register(&git, add, false).await?;
             let repository = self.renew_row(repository, &git, add).await?;

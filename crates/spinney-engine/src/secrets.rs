@@ -45,12 +45,12 @@ impl Secrets {
 }
 
 impl Engine {
-    /// The secrets that the environment may hold.
+    /// The secrets that the environment may hold, whichever account's repositories name them.
     pub(crate) async fn secrets(&self) -> Result<Secrets> {
         let forges = [&self.config.forge.github, &self.config.forge.gitlab, &self.config.forge.forgejo];
         let configured = forges.into_iter().filter_map(|forge| forge.token_env.as_ref()).map(ToString::to_string);
-        let repositories = self.repositories().await?.into_iter().filter_map(|repository| repository.token_env);
-        Ok(Secrets { named: configured.chain(repositories).collect() })
+        let of_repositories = self.store.read().await?.token_variables(self.home.node()).await?;
+        Ok(Secrets { named: configured.chain(of_repositories).collect() })
     }
 }
 

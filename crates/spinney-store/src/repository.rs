@@ -108,6 +108,14 @@ impl Connection {
         self.fetch_all(query).await?.iter().map(repository).collect()
     }
 
+    /// Loads the names of the variables with tokens, which the repositories of all accounts on a node name.
+    pub async fn token_variables(&mut self, node: &NodeId) -> Result<Vec<String>, Error> {
+        let query =
+            sqlx::query("SELECT DISTINCT token_env FROM repositories WHERE node = $1 AND token_env IS NOT NULL");
+        let rows = self.fetch_all(query.bind(node.as_str())).await?;
+        rows.iter().map(|row| Reader::new("repositories", row).text()).collect()
+    }
+
     /// Makes others that decide about the same repository wait until this transaction ends. A write that changes
     /// nothing takes the row's lock on every database.
     pub async fn lock_repository(&mut self, id: &RepositoryId) -> Result<(), Error> {

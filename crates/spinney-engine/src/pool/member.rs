@@ -260,6 +260,7 @@ impl Engine {
         let marker = Marker {
             id,
             node: Some(self.home.node().clone()),
+            account: self.account.clone(),
             repository: context.repository.name.clone(),
             work,
             branch,

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use spinney_core::account::LOCAL;
 use spinney_core::{BranchName, CommitId, NodeId, RepositoryName, Work, Workspace, WorkspaceId};
 
 use crate::{Error, Result, disk};
@@ -19,6 +20,9 @@ pub(crate) struct Marker {
     /// The home that it belongs to: another's workspaces are never taken over.
     #[serde(default)]
     pub node: Option<NodeId>,
+    /// The account that it belongs to: another's workspaces are never taken over either.
+    #[serde(default = "local")]
+    pub account: String,
     pub repository: RepositoryName,
     pub work: Work,
     pub branch: BranchName,
@@ -35,6 +39,7 @@ impl Marker {
         Self {
             id: workspace.id.clone(),
             node: Some(workspace.node.clone()),
+            account: workspace.account.clone(),
             repository: workspace.repository.clone(),
             work: workspace.work.clone(),
             branch: workspace.branch.clone(),
@@ -71,6 +76,10 @@ pub(crate) struct Removal {
     /// Whether there was a tree to move; where there was one and it is not found, its disk may not be mounted.
     #[serde(default = "there_was")]
     pub had_tree: bool,
+}
+
+fn local() -> String {
+    LOCAL.to_owned()
 }
 
 fn there_was() -> bool {

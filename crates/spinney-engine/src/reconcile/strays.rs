@@ -30,11 +30,17 @@ impl Engine {
                 continue;
             };
             if !self.is_of_this_home(&marker) {
-                findings.seen(format!("worktree `{shown}` belongs to another Spinney home; it is left alone"));
+                findings
+                    .seen(format!("worktree `{shown}` belongs to another Spinney home or account; it is left alone"));
                 continue;
             }
             if let Some(row) = self.store.read().await?.workspace(&marker.id).await? {
-                self.reconcile_moved(context, &row, &tree, findings).await?;
+                // An agent can write into a marker what it likes.
+                if row.repository_id == context.repository.id {
+                    self.reconcile_moved(context, &row, &tree, findings).await?;
+                } else {
+                    findings.seen(format!("worktree `{shown}` carries the mark of another repository's workspace"));
+                }
                 continue;
             }
             findings.done(format!("worktree `{shown}` is ours, but the store does not know it"), "adopted");
@@ -77,9 +83,9 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether a marker was written by this home; one without a word about it was.
+    /// Whether a marker was written by this home, for this account; one without a word about the home was.
     fn is_of_this_home(&self, marker: &Marker) -> bool {
-        marker.node.as_ref().is_none_or(|node| node == self.home.node())
+        marker.node.as_ref().is_none_or(|node| node == self.home.node()) && marker.account == self.account
     }
 
     /// A worktree that git knows, the store does not, and that is not there: ours is `lost`, another's only seen.
@@ -165,7 +171,7 @@ impl Engine {
                 findings.seen(format!("`{shown}` can't be read; it is kept"));
                 continue;
             };
-            if marker.repository != context.repository.name {
+            if marker.repository != context.repository.name || marker.account != self.account {
                 continue;
             }
             findings.done(format!("`{shown}` is the archive of a workspace that the store does not know"), "taken in");
