@@ -70,6 +70,14 @@ impl Dialect {
         }
     }
 
+    /// The database's time, in milliseconds since the epoch.
+    pub(crate) fn now_ms(self) -> &'static str {
+        match self {
+            Self::Sqlite => "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
+            Self::Postgres => "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
+        }
+    }
+
     /// The product's name, as people know it.
     pub(crate) fn name(self) -> &'static str {
         match self {

@@ -13,6 +13,7 @@
 
 mod account;
 mod backup;
+mod claim;
 mod connection;
 mod conversation;
 mod dialect;
@@ -30,6 +31,7 @@ mod place;
 mod port;
 mod repository;
 mod row;
+mod schedule;
 mod session;
 mod sqlite;
 mod store;

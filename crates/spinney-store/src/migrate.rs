@@ -29,6 +29,7 @@ pub const MIGRATIONS: &[Migration] = &[
     migration!(4, "0004_sizes"),
     migration!(5, "0005_jobs"),
     migration!(6, "0006_tokens"),
+    migration!(7, "0007_schedules"),
     migration!(8, "0008_events_of_jobs"),
     migration!(9, "0009_requests"),
 ];

@@ -70,6 +70,16 @@ impl<'r> Reader<'r> {
         text.map(str::parse).transpose().map_err(|source: T::Err| self.fault(source))
     }
 
+    /// A text that stands for nothing when it is empty.
+    pub(crate) fn parsed_unless_empty<T>(&mut self) -> Result<Option<T>, Error>
+    where
+        T: FromStr<Err: std::error::Error + Send + Sync + 'static>,
+    {
+        let text: &str = self.value()?;
+        let text = Some(text).filter(|text| !text.is_empty());
+        text.map(str::parse).transpose().map_err(|source: T::Err| self.fault(source))
+    }
+
     /// Two columns, as the name `owner/name`.
     pub(crate) fn repository_name(&mut self) -> Result<spinney_core::RepositoryName, Error> {
         let owner: &str = self.value()?;

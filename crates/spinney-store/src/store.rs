@@ -166,6 +166,10 @@ impl fmt::Debug for Store {
 }
 
 impl Shared {
+    pub(crate) fn dialect(&self) -> Dialect {
+        self.place.dialect
+    }
+
     pub(crate) fn error(&self, error: sqlx::Error) -> Error {
         self.place.error(error)
     }

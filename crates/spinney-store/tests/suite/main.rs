@@ -8,6 +8,7 @@ mod jobs;
 mod processes;
 mod rows;
 mod samples;
+mod schedules;
 mod stories;
 mod tokens;
 mod upgrade;
