@@ -34,6 +34,28 @@ pub trait Forge: Send + Sync + fmt::Debug {
     /// An issue; none of that number, or a pull request, is none.
     fn fetch_issue(&self, number: u64) -> Answer<'_, Option<Issue>>;
 
+    /// The open issues that have a label, oldest first; no pull requests.
+    fn fetch_issues_labelled<'a>(&'a self, label: &'a str) -> Answer<'a, Vec<Issue>>;
+
+    /// Gives an issue a label, if it has not got it.
+    fn add_label<'a>(&'a self, issue: u64, label: &'a str) -> Answer<'a, ()>;
+
+    /// Takes a label off an issue, if it has it.
+    fn remove_label<'a>(&'a self, issue: u64, label: &'a str) -> Answer<'a, ()>;
+
+    /// All comments on an issue, in the order in which they were made.
+    fn fetch_comments(&self, issue: u64) -> Answer<'_, Vec<Comment>>;
+
+    /// Adds a comment. One with the very same text is looked for before each further try, so that an answer that got
+    /// lost makes no second one: a text that is to be there twice must differ.
+    fn add_comment<'a>(&'a self, issue: u64, body: &'a str) -> Answer<'a, Comment>;
+
+    /// Changes a comment, if it is still there.
+    fn edit_comment<'a>(&'a self, comment: u64, body: &'a str) -> Answer<'a, ()>;
+
+    /// Deletes a comment, if it is still there.
+    fn delete_comment(&self, comment: u64) -> Answer<'_, ()>;
+
     /// What the token may do with the repository; an error where it is not accepted.
     fn fetch_access(&self) -> Answer<'_, Access>;
 }
@@ -102,6 +124,27 @@ pub struct Issue {
     /// Written by anybody: hostile.
     pub body: String,
     pub state: IssueState,
+    pub labels: Vec<String>,
+}
+
+impl Issue {
+    /// Whether it has a label, which forges know by any case.
+    #[must_use]
+    pub fn has_label(&self, label: &str) -> bool {
+        self.labels.iter().any(|given| given.to_lowercase() == label.to_lowercase())
+    }
+}
+
+/// A comment on an issue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Comment {
+    /// Later ones have greater numbers.
+    pub id: u64,
+    pub author: String,
+    /// Whether its author may do more with the repository than anybody who passes by.
+    pub from_inside: bool,
+    /// Written by anybody: hostile.
+    pub body: String,
 }
 
 words!(IssueState { Open = "open", Closed = "closed" });
@@ -129,11 +172,19 @@ pub enum ForgeError {
         #[source]
         source: Outage,
     },
+    #[error("{what} are not known of {forge} yet")]
+    Unsupported { forge: String, what: &'static str },
     #[error("{forge} gave an answer that can't be used: {detail}")]
     Unexpected { forge: String, detail: String },
 }
 
 impl ForgeError {
+    /// Whether it passes by itself, for all that is known.
+    #[must_use]
+    pub fn is_temporary(&self) -> bool {
+        matches!(self, Self::RateLimited { .. } | Self::Unreachable { .. })
+    }
+
     /// A refusal in the forge's own words.
     #[must_use]
     pub fn refused(forge: &str, status: u16, said: &str) -> Self {

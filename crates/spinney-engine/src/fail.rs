@@ -93,6 +93,14 @@ pub const POINTS: &[&str] = &[
     "job.closed",
     "job.torn-down",
     "job.settled",
+    "schedule.taken",
+    "schedule.held",
+    "schedule.commented",
+    "schedule.labelled",
+    "schedule.claimed",
+    "schedule.started",
+    "schedule.returned",
+    "schedule.settled",
 ];
 
 /// Dies or fails here, if this point is armed.

@@ -52,6 +52,11 @@ impl Engine {
         Ok(self.locate_forge(context).await?.is_some())
     }
 
+    /// Where a repository is on which forge; none where its remote is on none that is configured.
+    pub async fn forge_place(&self, context: &Context) -> Result<Option<Located>> {
+        Ok(self.locate_forge(context).await?.map(|(located, _)| located))
+    }
+
     /// Where a repository is on which forge, and how the forges are spoken to, without their tokens.
     pub(crate) async fn locate_forge(&self, context: &Context) -> Result<Option<(Located, ForgeOptions)>> {
         let Some(remote) = self.remote(context).await? else { return Ok(None) };

@@ -106,8 +106,9 @@ impl Inner {
         let mut url = format!("{}{}", self.api_url, call.target());
         for _ in 0..=MAX_REDIRECTS {
             let reply = self.send(call, &url, timeout).map_err(|error| failure(&error))?;
-            // The other redirects turn a POST into a GET.
-            let moved = matches!(reply.status, 307 | 308) || (matches!(reply.status, 301 | 302) && call.body.is_none());
+            // The other redirects turn a change into a GET.
+            let moved =
+                matches!(reply.status, 307 | 308) || (matches!(reply.status, 301 | 302) && call.method == Method::GET);
             let Some(location) = reply.header("location").filter(|_| moved) else { return Ok(reply) };
             url = self.redirected(location)?;
         }
@@ -134,8 +135,7 @@ impl Inner {
     }
 
     fn send(&self, call: &Call, url: &str, timeout: Duration) -> Result<Reply, ureq::Error> {
-        let method = if call.body.is_some() { Method::POST } else { Method::GET };
-        let mut request = Request::builder().method(method).uri(url);
+        let mut request = Request::builder().method(call.method.clone()).uri(url);
         for (name, value) in &self.headers {
             request = request.header(*name, value);
         }

@@ -4,8 +4,9 @@ use std::fmt;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use spinney_core::forge::{Access, Issue, NewPullRequest, PullRequest};
+use spinney_core::forge::{Access, Comment, Issue, NewPullRequest, PullRequest};
 use spinney_core::{BranchName, CommitId, Secret};
+use ureq::http::Method;
 
 use crate::url::encode;
 
@@ -14,17 +15,25 @@ use crate::url::encode;
 pub(crate) struct Call {
     pub path: String,
     pub query: Vec<(&'static str, String)>,
-    /// With one it is a POST.
     pub body: Option<Value>,
+    pub method: Method,
 }
 
 impl Call {
     pub fn get(path: String) -> Self {
-        Self { path, query: Vec::new(), body: None }
+        Self { path, query: Vec::new(), body: None, method: Method::GET }
     }
 
     pub fn post(path: String, body: Value) -> Self {
-        Self { path, query: Vec::new(), body: Some(body) }
+        Self { path, query: Vec::new(), body: Some(body), method: Method::POST }
+    }
+
+    pub fn patch(path: String, body: Value) -> Self {
+        Self { path, query: Vec::new(), body: Some(body), method: Method::PATCH }
+    }
+
+    pub fn delete(path: String) -> Self {
+        Self { path, query: Vec::new(), body: None, method: Method::DELETE }
     }
 
     pub fn query(mut self, name: &'static str, value: impl Into<String>) -> Self {
@@ -82,6 +91,32 @@ pub(crate) trait Dialect: fmt::Debug + Send + Sync {
 
     /// None where it is a pull request.
     fn read_issue(&self, value: Value) -> Result<Option<Issue>, serde_json::Error>;
+
+    /// How the work on issues is told there; none where that is not known yet.
+    fn tracker(&self) -> Option<&dyn Tracker> {
+        None
+    }
+}
+
+/// What is asked of issues by who works on them.
+pub(crate) trait Tracker: Send + Sync {
+    /// Open ones, oldest first. The answer may hold pull requests.
+    fn issues_labelled(&self, label: &str) -> Call;
+
+    fn add_label(&self, issue: u64, label: &str) -> Call;
+
+    fn remove_label(&self, issue: u64, label: &str) -> Call;
+
+    /// In the order in which they were made.
+    fn comments(&self, issue: u64) -> Call;
+
+    fn add_comment(&self, issue: u64, body: &str) -> Call;
+
+    fn edit_comment(&self, comment: u64, body: &str) -> Call;
+
+    fn delete_comment(&self, comment: u64) -> Call;
+
+    fn read_comment(&self, value: Value) -> Result<Comment, serde_json::Error>;
 }
 
 pub(crate) fn read<T: DeserializeOwned>(value: Value) -> Result<T, serde_json::Error> {

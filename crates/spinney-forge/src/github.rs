@@ -2,11 +2,14 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use spinney_core::forge::{Access, Issue, IssueState, NewPullRequest, PullRequest, PullRequestState};
+use spinney_core::forge::{Access, Comment, Issue, IssueState, NewPullRequest, PullRequest, PullRequestState};
 use spinney_core::{BranchName, Secret};
 
-use crate::dialect::{Call, Dialect, Which, commit, read};
+use crate::dialect::{Call, Dialect, Tracker, Which, commit, read};
 use crate::url::encode;
+
+/// Who can set labels is one of these, or an app.
+const INSIDERS: [&str; 3] = ["OWNER", "MEMBER", "COLLABORATOR"];
 
 #[derive(Debug)]
 pub(crate) struct Github {
@@ -54,6 +57,41 @@ struct RawIssue {
     body: Option<String>,
     state: String,
     pull_request: Option<Value>,
+    #[serde(default)]
+    labels: Vec<Label>,
+}
+
+/// GitHub's description allows a bare text too.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Label {
+    Named { name: Option<String> },
+    Bare(String),
+}
+
+#[derive(Deserialize)]
+struct RawComment {
+    id: u64,
+    /// None when the account is gone.
+    user: Option<User>,
+    body: Option<String>,
+    author_association: String,
+}
+
+#[derive(Deserialize)]
+struct User {
+    login: String,
+    #[serde(rename = "type")]
+    kind: String,
+}
+
+impl Label {
+    fn name(self) -> Option<String> {
+        match self {
+            Self::Named { name } => name,
+            Self::Bare(name) => Some(name),
+        }
+    }
 }
 
 impl Dialect for Github {
@@ -123,6 +161,57 @@ impl Dialect for Github {
     fn read_issue(&self, value: Value) -> Result<Option<Issue>, serde_json::Error> {
         read_issue(value)
     }
+
+    fn tracker(&self) -> Option<&dyn Tracker> {
+        Some(self)
+    }
+}
+
+impl Tracker for Github {
+    fn issues_labelled(&self, label: &str) -> Call {
+        Call::get(format!("{}/issues", self.path))
+            .query("state", "open")
+            .query("labels", label)
+            .query("sort", "created")
+            .query("direction", "asc")
+            .query("per_page", "100")
+    }
+
+    fn add_label(&self, issue: u64, label: &str) -> Call {
+        Call::post(format!("{}/issues/{issue}/labels", self.path), json!({ "labels": [label] }))
+    }
+
+    fn remove_label(&self, issue: u64, label: &str) -> Call {
+        Call::delete(format!("{}/issues/{issue}/labels/{}", self.path, encode(label)))
+    }
+
+    fn comments(&self, issue: u64) -> Call {
+        Call::get(format!("{}/issues/{issue}/comments", self.path)).query("per_page", "100")
+    }
+
+    fn add_comment(&self, issue: u64, body: &str) -> Call {
+        Call::post(format!("{}/issues/{issue}/comments", self.path), json!({ "body": body }))
+    }
+
+    fn edit_comment(&self, comment: u64, body: &str) -> Call {
+        Call::patch(format!("{}/issues/comments/{comment}", self.path), json!({ "body": body }))
+    }
+
+    fn delete_comment(&self, comment: u64) -> Call {
+        Call::delete(format!("{}/issues/comments/{comment}", self.path))
+    }
+
+    fn read_comment(&self, value: Value) -> Result<Comment, serde_json::Error> {
+        let comment: RawComment = read(value)?;
+        // An app comments where the repository's owners installed it, and nowhere else.
+        let is_app = comment.user.as_ref().is_some_and(|user| user.kind == "Bot");
+        Ok(Comment {
+            id: comment.id,
+            from_inside: is_app || INSIDERS.contains(&comment.author_association.as_str()),
+            author: comment.user.map(|user| user.login).unwrap_or_default(),
+            body: comment.body.unwrap_or_default(),
+        })
+    }
 }
 
 /// Reads an issue, unless it is a pull request; Forgejo answers in the same way.
@@ -137,5 +226,6 @@ pub(crate) fn read_issue(value: Value) -> Result<Option<Issue>, serde_json::Erro
         title: issue.title,
         body: issue.body.unwrap_or_default(),
         state: if issue.state == "open" { IssueState::Open } else { IssueState::Closed },
+        labels: issue.labels.into_iter().filter_map(Label::name).collect(),
     }))
 }

@@ -45,6 +45,8 @@ struct RawIssue {
     title: String,
     description: Option<String>,
     state: String,
+    #[serde(default)]
+    labels: Vec<String>,
 }
 
 impl Dialect for Gitlab {
@@ -125,6 +127,7 @@ impl Dialect for Gitlab {
             title: issue.title,
             body: issue.description.unwrap_or_default(),
             state: if issue.state == "opened" { IssueState::Open } else { IssueState::Closed },
+            labels: issue.labels,
         }))
     }
 }

@@ -1,4 +1,5 @@
-//! GitHub, GitLab and Forgejo/Gitea over their REST APIs: pull requests and issues of one repository.
+//! GitHub, GitLab and Forgejo/Gitea over their REST APIs: pull requests and issues of one repository;
+//! on GitHub also the labels and comments by which work on issues is told.
 //!
 //! [`locate`] tells from a remote's URL which configured forge holds the repository; [`open`] gives it as a
 //! [`spinney_core::Forge`]. What differs between forges is one file each, a [`dialect::Dialect`] without any I/O; asking,
@@ -18,6 +19,7 @@ mod options;
 mod patience;
 mod rest;
 pub mod token;
+mod tracking;
 mod url;
 
 pub use locate::{Located, locate};

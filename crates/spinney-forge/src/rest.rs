@@ -1,7 +1,7 @@
 //! A forge over its REST API: the same questions in every dialect.
 
 use serde_json::Value;
-use spinney_core::forge::{Access, Answer, Forge, Issue, NewPullRequest, PullRequest, PullRequestState};
+use spinney_core::forge::{Access, Answer, Comment, Forge, Issue, NewPullRequest, PullRequest, PullRequestState};
 use spinney_core::{BranchName, ForgeError, ForgeKind, Secret};
 use ureq::Proxy;
 use ureq::http::HeaderValue;
@@ -13,6 +13,7 @@ use crate::forgejo::Forgejo;
 use crate::github::Github;
 use crate::gitlab::Gitlab;
 use crate::patience::Waits;
+use crate::tracking::Missing;
 use crate::url::Url;
 use crate::{ForgeOptions, Located, Patience};
 
@@ -64,12 +65,12 @@ pub fn open(located: &Located, options: &ForgeOptions) -> Result<Box<dyn Forge>,
 }
 
 #[derive(Debug)]
-struct RestForge {
-    forge: String,
+pub(crate) struct RestForge {
+    pub(crate) forge: String,
     repository: String,
     token: Option<Secret>,
-    dialect: Box<dyn Dialect>,
-    client: Client,
+    pub(crate) dialect: Box<dyn Dialect>,
+    pub(crate) client: Client,
     patience: Patience,
 }
 
@@ -131,6 +132,34 @@ impl Forge for RestForge {
         })
     }
 
+    fn fetch_issues_labelled<'a>(&'a self, label: &'a str) -> Answer<'a, Vec<Issue>> {
+        Box::pin(self.list_issues(label))
+    }
+
+    fn add_label<'a>(&'a self, issue: u64, label: &'a str) -> Answer<'a, ()> {
+        Box::pin(async move { self.change(&self.tracker()?.add_label(issue, label), Missing::IsAnError).await })
+    }
+
+    fn remove_label<'a>(&'a self, issue: u64, label: &'a str) -> Answer<'a, ()> {
+        Box::pin(async move { self.change(&self.tracker()?.remove_label(issue, label), Missing::IsFine).await })
+    }
+
+    fn fetch_comments(&self, issue: u64) -> Answer<'_, Vec<Comment>> {
+        Box::pin(async move { self.list_comments(issue, &mut self.waits()).await })
+    }
+
+    fn add_comment<'a>(&'a self, issue: u64, body: &'a str) -> Answer<'a, Comment> {
+        Box::pin(self.write_comment(issue, body))
+    }
+
+    fn edit_comment<'a>(&'a self, comment: u64, body: &'a str) -> Answer<'a, ()> {
+        Box::pin(async move { self.change(&self.tracker()?.edit_comment(comment, body), Missing::IsFine).await })
+    }
+
+    fn delete_comment(&self, comment: u64) -> Answer<'_, ()> {
+        Box::pin(async move { self.change(&self.tracker()?.delete_comment(comment), Missing::IsFine).await })
+    }
+
     fn fetch_access(&self) -> Answer<'_, Access> {
         Box::pin(async move {
             let reply = self.client.ask(&self.forge, &self.dialect.repository(), &mut self.waits()).await?;
@@ -140,7 +169,7 @@ impl Forge for RestForge {
 }
 
 impl RestForge {
-    fn waits(&self) -> Waits<'_> {
+    pub(crate) fn waits(&self) -> Waits<'_> {
         Waits::new(&self.forge, self.patience)
     }
 
@@ -199,7 +228,7 @@ impl RestForge {
     }
 
     /// The content of an answer that is no refusal.
-    fn require(&self, reply: &Reply) -> Result<Value, ForgeError> {
+    pub(crate) fn require(&self, reply: &Reply) -> Result<Value, ForgeError> {
         if reply.is_success() {
             reply.json().map_err(|error| self.unexpected(&error))
         } else {
@@ -207,7 +236,7 @@ impl RestForge {
         }
     }
 
-    fn refusal(&self, reply: &Reply) -> ForgeError {
+    pub(crate) fn refusal(&self, reply: &Reply) -> ForgeError {
         let (forge, with_token) = (self.forge.clone(), self.token.is_some());
         match reply.status {
             401 => ForgeError::Unauthorised { forge, with_token },
@@ -216,7 +245,7 @@ impl RestForge {
         }
     }
 
-    fn unexpected(&self, error: &serde_json::Error) -> ForgeError {
+    pub(crate) fn unexpected(&self, error: &serde_json::Error) -> ForgeError {
         let detail = error.to_string();
         let detail = self.token.as_ref().map_or_else(|| detail.clone(), |token| token.redact(&detail));
         ForgeError::unexpected(&self.forge, &detail)

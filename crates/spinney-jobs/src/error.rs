@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use spinney_core::config::ConfigError;
 use spinney_core::names::for_message;
-use spinney_core::{JobId, JobStatus};
+use spinney_core::{ForgeError, JobId, JobStatus};
 use spinney_engine::ErrorKind;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -36,6 +36,14 @@ pub enum Error {
     NotEnded { id: JobId, status: JobStatus },
     #[error("job {id} runs on another machine")]
     OtherNode { id: JobId },
+    #[error("no schedule of agent `{}` is called `{}`", for_message(.agent), for_message(.name))]
+    UnknownSchedule { agent: String, name: String },
+    #[error("schedule `{name}` of agent `{agent}` is one of each of {}", .repositories.join(", "))]
+    AmbiguousSchedule { agent: String, name: String, repositories: Vec<String> },
+    #[error("its work source can't be used: {message}")]
+    Source { message: String },
+    #[error(transparent)]
+    Forge(#[from] ForgeError),
     #[error("the job's process could not be started")]
     Start { source: io::Error },
     #[error("{message}")]
@@ -54,11 +62,15 @@ impl Error {
             Self::Engine(error) => error.kind(),
             Self::Config(_) | Self::NoAgent { .. } | Self::Refused { .. } => ErrorKind::Usage,
             Self::UntrustedAgent { .. } => ErrorKind::Blocked,
-            Self::UnknownAgent { .. } | Self::UnknownJob { .. } | Self::AmbiguousJob { .. } => ErrorKind::NotFound,
+            Self::UnknownAgent { .. }
+            | Self::UnknownJob { .. }
+            | Self::AmbiguousJob { .. }
+            | Self::UnknownSchedule { .. }
+            | Self::AmbiguousSchedule { .. } => ErrorKind::NotFound,
             Self::Held { .. } => ErrorKind::Held,
             Self::NotEnded { .. } => ErrorKind::Held,
             Self::NotRunning { .. } | Self::OtherNode { .. } => ErrorKind::Blocked,
-            Self::Files { .. } | Self::Start { .. } => ErrorKind::Failed,
+            Self::Files { .. } | Self::Start { .. } | Self::Source { .. } | Self::Forge(_) => ErrorKind::Failed,
         }
     }
 
@@ -79,6 +91,7 @@ impl Error {
                 format!("`spinney run --wait …` takes the place behind it; `spinney logs {job} -f` shows it"),
                 format!("`spinney cancel {job}` ends it"),
             ],
+            Self::AmbiguousSchedule { .. } => vec!["name its repository too".to_owned()],
             Self::UnknownJob { .. } => vec!["`spinney jobs` lists them".to_owned()],
             Self::NotEnded { id, .. } => vec![format!("`spinney cancel {id}` ends it")],
             Self::NotRunning { id, .. } => vec![format!("`spinney retry {id}` runs it again")],

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use spinney_core::config::WorkingDirectory;
 use spinney_core::names::cut_for_message;
 use spinney_core::{
     AgentName, Cancel, Job, JobId, JobRequest, JobStatus, Outcome, Platform, RepositoryId, Session, SessionStatus,
@@ -122,20 +123,25 @@ impl<'e> Jobs<'e> {
     /// clone of its `url`.
     async fn repository_of(&self, context: Context, agent: &Agent) -> Result<Context> {
         let directory = &agent.config.working_directory;
-        let Some(url) = &directory.url else {
-            let place = agent.directory(&context);
-            if agent.is_static() || context.git.root().is_none_or(|root| place.starts_with(root)) {
-                return Ok(context);
-            }
-            return Ok(self.engine.repository(Some(&place.to_string_lossy()), self.engine.home().root()).await?);
-        };
+        if let Some(url) = &directory.url {
+            return self.clone_of(&agent.name, directory, url).await;
+        }
+        let place = agent.directory(&context);
+        if agent.is_static() || context.git.root().is_none_or(|root| place.starts_with(root)) {
+            return Ok(context);
+        }
+        Ok(self.engine.repository(Some(&place.to_string_lossy()), self.engine.home().root()).await?)
+    }
+
+    /// The managed clone that an agent works on; made, where it may be.
+    pub(crate) async fn clone_of(&self, agent: &AgentName, directory: &WorkingDirectory, url: &str) -> Result<Context> {
         let known = self.engine.repositories().await?;
-        if let Some(clone) = known.into_iter().find(|known| known.managed && known.url.as_ref() == Some(url)) {
+        if let Some(clone) = known.into_iter().find(|known| known.managed && known.url.as_deref() == Some(url)) {
             return Ok(self.engine.repository(Some(&clone.name.to_string()), self.engine.home().root()).await?);
         }
         if !directory.auto_clone {
             return Err(Error::Refused {
-                message: format!("agent `{}` works on `{url}`, which is not cloned yet", agent.name),
+                message: format!("agent `{agent}` works on `{url}`, which is not cloned yet"),
                 hint: format!("`spinney repo add {url}` clones it; `auto_clone = true` lets its jobs do so"),
             });
         }

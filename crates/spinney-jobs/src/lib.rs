@@ -22,7 +22,9 @@ mod retention;
 mod runner;
 pub mod runtime;
 pub mod runtimes;
+pub mod schedules;
 mod sink;
+pub mod sources;
 mod uuid;
 
 pub use agent::Agent;

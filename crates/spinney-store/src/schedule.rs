@@ -102,8 +102,7 @@ impl Connection {
 
     /// Loads an account's schedules on a node, those of the configuration of old among them.
     pub async fn schedules(&mut self, account: &str, node: &NodeId) -> Result<Vec<Schedule>, Error> {
-        let query =
-            sqlx::query(schedules_sql!("WHERE account = $1 AND node = $2 ORDER BY repository_id, agent, name"));
+        let query = sqlx::query(schedules_sql!("WHERE account = $1 AND node = $2 ORDER BY repository_id, agent, name"));
         self.fetch_all(query.bind(account).bind(node.as_str())).await?.iter().map(schedule).collect()
     }
 }

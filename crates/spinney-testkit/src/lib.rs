@@ -30,7 +30,7 @@ pub use browser::{Browser, ColorScheme, ConsoleEntry, Key, Window};
 pub use cli::{Cli, Running};
 pub use daemon::Daemon;
 pub use fingerprint::Fingerprint;
-pub use forge::{Exchange, Fork, TestForge, TestPullRequest, Trouble, github_description};
+pub use forge::{Exchange, Fork, Gate, TestComment, TestForge, TestPullRequest, Trouble, github_description};
 pub use git_wrapper::{GitWrapper, git_of_version};
 pub use http::{EventStream, HttpClient, Reply, ServerEvent};
 pub use http_remote::HttpRemote;

@@ -67,7 +67,7 @@ impl Engine {
             Err(error @ (ForgeError::RateLimited { .. } | ForgeError::Unreachable { .. })) => {
                 (Check::notice(NAME, error.to_string(), "try again later: spinney doctor"), true)
             }
-            Err(error @ ForgeError::Unexpected { .. }) => {
+            Err(error @ (ForgeError::Unexpected { .. } | ForgeError::Unsupported { .. })) => {
                 (Check::bad(NAME, error.to_string(), format!("check forge.{kind}.api_url")), true)
             }
         }

@@ -5,5 +5,6 @@ mod opening;
 mod pull_requests;
 mod secrets;
 mod story;
+mod tracking;
 mod transport;
 mod waiting;

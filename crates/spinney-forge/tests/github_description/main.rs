@@ -50,6 +50,17 @@ async fn exchanges() -> Vec<Exchange> {
     for branch in ["agent/coder/issue-1", "other"] {
         forge.fetch_pull_request_of(&branch.parse().unwrap()).await.unwrap();
     }
+    let issue = server.add_issue("Logout fails", "");
+    server.label_issue(issue, &["ready"]);
+    forge.fetch_issues_labelled("ready").await.unwrap();
+    forge.add_label(issue, "agent-working").await.unwrap();
+    for _ in 0..2 {
+        forge.remove_label(issue, "ready").await.unwrap();
+    }
+    let comment = forge.add_comment(issue, "taken").await.unwrap();
+    forge.fetch_comments(issue).await.unwrap();
+    forge.edit_comment(comment.id, "done").await.unwrap();
+    forge.delete_comment(comment.id).await.unwrap();
     server.exchanges()
 }
 
@@ -78,12 +89,20 @@ async fn what_we_ask_and_what_the_kit_answers_is_as_described() {
     assert_eq!(
         seen,
         [
+            "DELETE /repos/{owner}/{repo}/issues/comments/{comment_id} 204",
+            "DELETE /repos/{owner}/{repo}/issues/{issue_number}/labels/{name} 200",
+            "DELETE /repos/{owner}/{repo}/issues/{issue_number}/labels/{name} 404",
             "GET /repos/{owner}/{repo} 200",
+            "GET /repos/{owner}/{repo}/issues 200",
             "GET /repos/{owner}/{repo}/issues/{issue_number} 200",
             "GET /repos/{owner}/{repo}/issues/{issue_number} 404",
+            "GET /repos/{owner}/{repo}/issues/{issue_number}/comments 200",
             "GET /repos/{owner}/{repo}/pulls 200",
             "GET /repos/{owner}/{repo}/pulls/{pull_number} 200",
             "GET /repos/{owner}/{repo}/pulls/{pull_number} 404",
+            "PATCH /repos/{owner}/{repo}/issues/comments/{comment_id} 200",
+            "POST /repos/{owner}/{repo}/issues/{issue_number}/comments 201",
+            "POST /repos/{owner}/{repo}/issues/{issue_number}/labels 200",
             "POST /repos/{owner}/{repo}/pulls 201",
             "POST /repos/{owner}/{repo}/pulls 422",
         ]

@@ -179,7 +179,7 @@ impl Run<'_> {
             agent: &self.agent.name,
             work: Some(&self.job.work),
             job_id: self.job.id.as_str(),
-            schedule: None,
+            schedule: self.job.request.schedule.as_ref().map(spinney_core::ScheduleName::as_str),
             at: self.job.created_at,
             rand: &rand.as_str()[..4],
         };

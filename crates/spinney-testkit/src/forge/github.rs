@@ -23,8 +23,71 @@ pub(super) fn route(asked: &Asked<'_>, state: &mut State) -> Answered {
             (None, Some(pull)) => Answered::One("200 OK", shapes.issue_of(pull)),
             (None, None) => Answered::not_found(),
         },
+        ("GET", ["issues"]) => issues(asked, &shapes, state),
+        ("POST", ["issues", number, "labels"]) => add_labels(asked, &shapes, state, number),
+        ("DELETE", ["issues", number, "labels", label]) => remove_label(&shapes, state, number, label),
+        ("GET", ["issues", number, "comments"]) => {
+            let on_it = state.comments.iter().filter(|comment| comment.issue.to_string() == *number);
+            Answered::List(on_it.map(|comment| shapes.comment(comment)).collect())
+        }
+        ("POST", ["issues", number, "comments"]) => {
+            match (state.issue(number).map(|issue| issue.number), asked.text("body")) {
+                (Some(issue), Some(body)) => {
+                    let comment = state.comment(issue, asked.owner, "OWNER", body);
+                    Answered::One("201 Created", shapes.comment(&comment))
+                }
+                _ => Answered::not_found(),
+            }
+        }
+        ("PATCH", ["issues", "comments", id]) => {
+            match state.comments.iter_mut().find(|one| one.id.to_string() == *id) {
+                Some(comment) => {
+                    comment.body = asked.text("body").unwrap_or_default().to_owned();
+                    Answered::One("200 OK", shapes.comment(comment))
+                }
+                None => Answered::not_found(),
+            }
+        }
+        ("DELETE", ["issues", "comments", id]) => {
+            let before = state.comments.len();
+            state.comments.retain(|comment| comment.id.to_string() != *id);
+            if state.comments.len() < before { Answered::Nothing } else { Answered::not_found() }
+        }
         _ => Answered::not_found(),
     }
+}
+
+/// Oldest first. A pull request is an issue too, and here it has every label.
+fn issues(asked: &Asked<'_>, shapes: &Shapes<'_>, state: &State) -> Answered {
+    let wanted = asked.query("labels").unwrap_or_default();
+    let open = state.issues.iter().filter(|issue| issue.open);
+    let labelled = open.filter(|issue| issue.labels.iter().any(|label| label.eq_ignore_ascii_case(wanted)));
+    let mut listed: Vec<_> = labelled.map(|issue| (issue.number, shapes.issue(issue))).collect();
+    let pulls = state.pull_requests.iter().filter(|pull| pull.state == "open");
+    listed.extend(pulls.map(|pull| (pull.number, shapes.issue_of(pull))));
+    listed.sort_by_key(|(number, _)| *number);
+    Answered::List(listed.into_iter().map(|(_, issue)| issue).collect())
+}
+
+fn add_labels(asked: &Asked<'_>, shapes: &Shapes<'_>, state: &mut State, number: &str) -> Answered {
+    let Some(issue) = state.issue_mut(number) else { return Answered::not_found() };
+    let given = asked.body["labels"].as_array().into_iter().flatten().filter_map(|label| label.as_str());
+    for label in given {
+        if !issue.labels.iter().any(|known| known.eq_ignore_ascii_case(label)) {
+            issue.labels.push(label.to_owned());
+        }
+    }
+    Answered::One("200 OK", shapes.labels(&issue.labels))
+}
+
+fn remove_label(shapes: &Shapes<'_>, state: &mut State, number: &str, label: &str) -> Answered {
+    let Some(issue) = state.issue_mut(number) else { return Answered::not_found() };
+    let before = issue.labels.len();
+    issue.labels.retain(|known| !known.eq_ignore_ascii_case(label));
+    if issue.labels.len() == before {
+        return Answered::not_found();
+    }
+    Answered::One("200 OK", shapes.labels(&issue.labels))
 }
 
 fn list(asked: &Asked<'_>, shapes: &Shapes<'_>, state: &State) -> Answered {

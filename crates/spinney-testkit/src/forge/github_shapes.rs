@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::server::Asked;
-use super::state::{Fork, State, TestIssue, TestPullRequest};
+use super::state::{Fork, State, TestComment, TestIssue, TestPullRequest};
 
 const REPOSITORY: u64 = 1;
 const FORK: u64 = 2;
@@ -242,7 +242,42 @@ impl<'a> Shapes<'a> {
     }
 
     pub fn issue(&self, issue: &TestIssue) -> Value {
-        self.any_issue(issue.number, &issue.title, &issue.body, issue.open)
+        let mut value = self.any_issue(issue.number, &issue.title, &issue.body, issue.open);
+        value["labels"] = self.labels(&issue.labels);
+        value
+    }
+
+    pub fn labels(&self, labels: &[String]) -> Value {
+        let label = |(index, name): (usize, &String)| {
+            json!({
+                "id": 3000 + index,
+                "node_id": "MDU6TGFiZWwx",
+                "url": format!("{}/repos/{}/{}/labels/{index}", self.url, self.owner, self.name),
+                "name": name,
+                "description": null,
+                "color": "ededed",
+                "default": false,
+            })
+        };
+        labels.iter().enumerate().map(label).collect::<Vec<_>>().into()
+    }
+
+    pub fn comment(&self, comment: &TestComment) -> Value {
+        let issue = format!("{}/repos/{}/{}/issues", self.url, self.owner, self.name);
+        let page = format!("{}/{}/{}/issues/{}", self.url, self.owner, self.name, comment.issue);
+        json!({
+            "id": comment.id,
+            "node_id": "MDEyOklzc3VlQ29tbWVudDE=",
+            "url": format!("{issue}/comments/{}", comment.id),
+            "html_url": format!("{page}#issuecomment-{}", comment.id),
+            "issue_url": format!("{issue}/{}", comment.issue),
+            "body": comment.body,
+            "user": self.user(&comment.author),
+            "created_at": CREATED,
+            "updated_at": CREATED,
+            "author_association": comment.association,
+            "performed_via_github_app": null,
+        })
     }
 
     /// A pull request as an issue.

@@ -20,6 +20,6 @@ mod state;
 mod trouble;
 
 pub use description::github_description;
-pub use server::{Exchange, TestForge};
-pub use state::{Fork, TestPullRequest};
+pub use server::{Exchange, Gate, TestForge};
+pub use state::{Fork, TestComment, TestPullRequest};
 pub use trouble::Trouble;

@@ -2,17 +2,19 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, mpsc};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::state::{Fork, State, TestIssue, TestPullRequest};
+use super::state::{Fork, State, TestComment, TestIssue, TestPullRequest};
 use super::trouble::Trouble;
 use super::{forgejo, github, gitlab};
-use crate::http::{HttpServer, Request, Response};
+use crate::http::{HttpServer, Request, Response, unescape};
 
 const TOKEN: &str = "forge-t0ken-that-nobody-may-see";
 const PER_PAGE: usize = 30;
+const LONGEST_HOLD: Duration = Duration::from_secs(60);
 
 /// The forge; it stops when dropped.
 #[derive(Debug)]
@@ -20,6 +22,20 @@ pub struct TestForge {
     shared: Arc<Shared>,
     server: HttpServer,
     api_path: &'static str,
+}
+
+/// Holds a request back; lets it go when dropped.
+#[derive(Debug)]
+pub struct Gate {
+    _open: mpsc::Sender<()>,
+    arrived: mpsc::Receiver<()>,
+}
+
+impl Gate {
+    /// Waits until the request is there.
+    pub fn wait(&self) {
+        self.arrived.recv_timeout(LONGEST_HOLD).expect("a request comes");
+    }
 }
 
 /// One request, and what was answered.
@@ -69,6 +85,8 @@ pub(super) enum Answered {
     One(&'static str, Value),
     /// All of it; the server cuts it in pages.
     List(Vec<Value>),
+    /// Done, and there is nothing to say.
+    Nothing,
 }
 
 impl Answered {
@@ -90,6 +108,7 @@ struct Shared {
     state: Mutex<State>,
     troubles: Mutex<VecDeque<(Option<&'static str>, Trouble)>>,
     exchanges: Mutex<Vec<Exchange>>,
+    gates: Mutex<VecDeque<(&'static str, mpsc::Sender<()>, mpsc::Receiver<()>)>>,
     stopping: Mutex<bool>,
     stop: Condvar,
 }
@@ -133,6 +152,7 @@ impl TestForge {
             state: Mutex::default(),
             troubles: Mutex::default(),
             exchanges: Mutex::default(),
+            gates: Mutex::default(),
             stopping: Mutex::new(false),
             stop: Condvar::new(),
         });
@@ -198,8 +218,44 @@ impl TestForge {
     pub fn add_issue(&self, title: &str, body: &str) -> u64 {
         let mut state = self.state();
         let number = state.next_number();
-        state.issues.push(TestIssue { number, title: title.to_owned(), body: body.to_owned(), open: true });
+        let (title, body) = (title.to_owned(), body.to_owned());
+        state.issues.push(TestIssue { number, title, body, open: true, labels: Vec::new() });
         number
+    }
+
+    /// Gives an issue these labels, and no others.
+    pub fn label_issue(&self, number: u64, labels: &[&str]) {
+        let mut state = self.state();
+        let issue = state.issue_mut(&number.to_string()).expect("it has been added");
+        issue.labels = labels.iter().map(|label| (*label).to_owned()).collect();
+    }
+
+    /// The labels of an issue, sorted.
+    #[must_use]
+    pub fn labels(&self, number: u64) -> Vec<String> {
+        let mut labels = self.state().issue(&number.to_string()).expect("it has been added").labels.clone();
+        labels.sort();
+        labels
+    }
+
+    /// Comments on an issue as somebody, with what GitHub calls the association: `MEMBER`, `NONE`.
+    pub fn comment(&self, issue: u64, author: &str, association: &'static str, body: &str) -> u64 {
+        self.state().comment(issue, author, association, body).id
+    }
+
+    /// The comments on an issue, oldest first.
+    #[must_use]
+    pub fn comments(&self, issue: u64) -> Vec<TestComment> {
+        self.state().comments.iter().filter(|comment| comment.issue == issue).cloned().collect()
+    }
+
+    /// Lets the next request of this method wait, before it is looked at, until the returned gate is opened or dropped.
+    #[must_use]
+    pub fn hold(&self, method: &'static str) -> Gate {
+        let (open, gate) = mpsc::channel();
+        let (reached, arrived) = mpsc::channel();
+        lock(&self.shared.gates).push_back((method, reached, gate));
+        Gate { _open: open, arrived }
     }
 
     pub fn close_issue(&self, number: u64) {
@@ -232,6 +288,16 @@ impl Drop for TestForge {
 
 impl Shared {
     fn answer(&self, request: &Request) -> io::Result<Response> {
+        let gate = {
+            let mut gates = lock(&self.gates);
+            let at = gates.iter().position(|(method, _, _)| *method == request.method);
+            at.and_then(|at| gates.remove(at))
+        };
+        if let Some((_, reached, gate)) = gate {
+            reached.send(()).ok();
+            // Ends with the gate; the time is for a test that hangs.
+            gate.recv_timeout(LONGEST_HOLD).ok();
+        }
         let trouble = self.next_trouble(&request.method);
         let answered = self.answer_in(trouble, request);
         let mut exchange = Exchange {
@@ -290,7 +356,7 @@ impl Shared {
         let url = format!("http://{}", request.header("host").unwrap_or_default());
         let asked = Asked {
             method: &request.method,
-            path: rest.trim_matches('/'),
+            path: &unescape(rest.trim_matches('/')),
             query: &request.parameters(),
             body: &serde_json::from_slice(&request.body).unwrap_or_default(),
             owner: &self.owner,
@@ -304,6 +370,7 @@ impl Shared {
     fn respond(&self, answered: Answered, request: &Request) -> Response {
         let list = match answered {
             Answered::One(status, value) => return Response::json(status, &[], &value),
+            Answered::Nothing => return Response::text("204 No Content", &[], String::new()),
             Answered::List(list) => list,
         };
         let parameters = request.parameters();

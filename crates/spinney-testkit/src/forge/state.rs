@@ -33,12 +33,26 @@ pub(super) struct TestIssue {
     pub title: String,
     pub body: String,
     pub open: bool,
+    pub labels: Vec<String>,
+}
+
+/// A comment on an issue as the forge knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestComment {
+    pub id: u64,
+    pub issue: u64,
+    pub author: String,
+    /// As GitHub calls it, as `MEMBER` or `NONE`.
+    pub association: &'static str,
+    pub body: String,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub pull_requests: Vec<TestPullRequest>,
     pub issues: Vec<TestIssue>,
+    pub comments: Vec<TestComment>,
+    comment_ids: u64,
     /// The tips of branches of the repository itself.
     branches: BTreeMap<String, String>,
     numbers: u64,
@@ -95,6 +109,18 @@ impl State {
     /// Those of which this holds, newest first.
     pub fn newest(&self, holds: impl Fn(&TestPullRequest) -> bool) -> Vec<&TestPullRequest> {
         self.pull_requests.iter().rev().filter(|pull| holds(pull)).collect()
+    }
+
+    pub fn comment(&mut self, issue: u64, author: &str, association: &'static str, body: &str) -> TestComment {
+        self.comment_ids += 1;
+        let (id, author, body) = (9000 + self.comment_ids, author.to_owned(), body.to_owned());
+        let comment = TestComment { id, issue, author, association, body };
+        self.comments.push(comment.clone());
+        comment
+    }
+
+    pub fn issue_mut(&mut self, number: &str) -> Option<&mut TestIssue> {
+        self.issues.iter_mut().find(|issue| issue.number.to_string() == number)
     }
 
     pub fn issue(&self, number: &str) -> Option<&TestIssue> {

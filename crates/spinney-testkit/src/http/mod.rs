@@ -12,7 +12,7 @@ mod server;
 pub use client::HttpClient;
 pub use events::{EventStream, ServerEvent};
 pub use reply::Reply;
-pub(crate) use request::Request;
+pub(crate) use request::{Request, unescape};
 pub(crate) use response::Response;
 pub(crate) use server::HttpServer;
 #[cfg(test)]

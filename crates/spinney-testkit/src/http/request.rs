@@ -90,7 +90,8 @@ impl Request {
     }
 }
 
-fn unescape(text: &str) -> String {
+/// A text without its escapes.
+pub(crate) fn unescape(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
     while let Some((first, tail)) = rest.split_first() {

@@ -1,0 +1,160 @@
+//! Which schedules there are: those that repositories bring themselves, once they are trusted, and the operator's.
+//!
+//! An operator's agent is one for every repository, so that its `working_directory` must say which one its schedules are
+//! for. What is wrong with one is told beside the others, and stops none of them.
+
+use std::fmt;
+use std::path::Path;
+
+use spinney_core::config::{AgentConfig, ScheduleConfig};
+use spinney_core::{AgentName, RepositoryName, ScheduleKey, ScheduleName, in_full};
+use spinney_engine::Context;
+
+use super::Schedules;
+use crate::{Error, Result};
+
+/// The account whose schedules the operator's are: every other brings its own.
+const OPERATORS_ACCOUNT: &str = "local";
+
+/// A schedule, and the repository that it is for.
+#[derive(Debug, Clone)]
+pub(super) struct Configured {
+    pub key: ScheduleKey,
+    pub repository: RepositoryName,
+    pub config: ScheduleConfig,
+}
+
+impl Configured {
+    /// The agent, which every schedule that is configured has.
+    pub fn agent(&self) -> Result<&AgentName> {
+        let none = || Error::UnknownSchedule { agent: String::new(), name: self.key.name.to_string() };
+        self.key.agent.as_ref().ok_or_else(none)
+    }
+}
+
+impl fmt::Display for Configured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let agent = self.key.agent.as_ref().map_or("", AgentName::as_str);
+        write!(f, "{} {agent}/{}", self.repository, self.key.name)
+    }
+}
+
+/// Something that is configured and can't run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Where one repository's configuration can't be read: all of its schedules.
+    pub repository: Option<RepositoryName>,
+    pub agent: Option<AgentName>,
+    pub schedule: Option<ScheduleName>,
+    pub message: String,
+    pub hints: Vec<String>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub schedules: Vec<Configured>,
+    pub problems: Vec<Problem>,
+}
+
+impl Schedules<'_> {
+    pub(super) async fn load_configured(&self) -> Result<Found> {
+        let mut found = Found::default();
+        for repository in self.jobs.engine.repositories().await? {
+            if !repository.common_dir.exists() {
+                continue;
+            }
+            match self.context(&repository.name).await {
+                Ok(context) => self.add_own(&context, &mut found),
+                Err(error) => found.problems.push(problem(&error, Some(repository.name), None)),
+            }
+        }
+        if self.jobs.engine.account() == OPERATORS_ACCOUNT {
+            self.add_operators(&mut found).await;
+        }
+        Ok(found)
+    }
+
+    pub(super) async fn context(&self, repository: &RepositoryName) -> Result<Context> {
+        let engine = self.jobs.engine;
+        Ok(engine.repository(Some(&repository.to_string()), engine.home().root()).await?)
+    }
+
+    /// What a repository's own file says.
+    fn add_own(&self, context: &Context, found: &mut Found) {
+        for (agent, config) in &context.config().agents {
+            let own = |name: &&ScheduleName| context.resolved.is_of_repository(agent, name);
+            let own = config.schedules.keys().filter(own);
+            found.schedules.extend(own.map(|name| self.configured(context, agent, name, &config.schedules[name])));
+        }
+    }
+
+    /// What the operator's file says, each of its agents for the repository that it works on.
+    async fn add_operators(&self, found: &mut Found) {
+        let agents = self.jobs.engine.config().agents.iter().filter(|(_, config)| !config.schedules.is_empty());
+        for (agent, config) in agents {
+            match self.repository_of(agent, config).await {
+                // The repository may have a word in it too.
+                Ok(context) => {
+                    let merged = context.config().agents.get(agent).unwrap_or(config);
+                    for name in config.schedules.keys() {
+                        let Some(schedule) = merged.schedules.get(name) else { continue };
+                        let configured = self.configured(&context, agent, name, schedule);
+                        if found.schedules.iter().all(|known| known.key != configured.key) {
+                            found.schedules.push(configured);
+                        }
+                    }
+                }
+                Err(error) => {
+                    let names = config.schedules.keys();
+                    found.problems.extend(names.map(|name| problem(&error, None, Some((agent, name)))));
+                }
+            }
+        }
+    }
+
+    async fn repository_of(&self, agent: &AgentName, config: &AgentConfig) -> Result<Context> {
+        let directory = &config.working_directory;
+        if let Some(url) = &directory.url {
+            return self.jobs.clone_of(agent, directory, url).await;
+        }
+        if !Path::new(&directory.root).is_absolute() {
+            return Err(Error::Refused {
+                message: format!("agent `{agent}` is one for every repository: it is not known which one is meant"),
+                hint: format!(
+                    "set `agents.{agent}.working_directory` to the path of a repository, or write the schedule into its \
+                     `spinney.toml`"
+                ),
+            });
+        }
+        let engine = self.jobs.engine;
+        Ok(engine.repository(Some(&directory.root), engine.home().root()).await?)
+    }
+
+    fn configured(
+        &self,
+        context: &Context,
+        agent: &AgentName,
+        name: &ScheduleName,
+        config: &ScheduleConfig,
+    ) -> Configured {
+        let engine = self.jobs.engine;
+        let key = ScheduleKey {
+            account: engine.account().to_owned(),
+            node: engine.home().node().clone(),
+            repository_id: Some(context.repository.id.clone()),
+            agent: Some(agent.clone()),
+            name: name.clone(),
+        };
+        Configured { key, repository: context.repository.name.clone(), config: config.clone() }
+    }
+}
+
+fn problem(error: &Error, repository: Option<RepositoryName>, of: Option<(&AgentName, &ScheduleName)>) -> Problem {
+    Problem {
+        repository,
+        agent: of.map(|(agent, _)| agent.clone()),
+        schedule: of.map(|(_, name)| name.clone()),
+        message: in_full(error),
+        hints: error.hints(),
+    }
+}

@@ -1,0 +1,186 @@
+//! Starts a schedule that is due:
+//!
+//! 1. the run is taken: the row says under which id its job will be, and when the next one comes;
+//! 2. with a work source: an item is noted as held, then claimed at its source;
+//! 3. the job is recorded and started;
+//! 4. the row says so, or why there is none.
+//!
+//! After a death before the third step there is no job of that id: whoever looks next gives the item back and has the run
+//! made again.
+
+use spinney_core::{Claim, JobId, JobRequest, JobStatus, Platform, Schedule, Timestamp, Work, WorkKind, in_full};
+use spinney_engine::{Context, fail};
+
+use super::configured::Configured;
+use super::report::{Report, RunOutcome};
+use super::settle::LEASE;
+use super::{Schedules, plan};
+use crate::sources::{self, Item, Ticket};
+use crate::{Busy, Error, NewJob, Result};
+
+/// So many items that others hold are looked at for one that is free.
+const MAX_TRIES: usize = 20;
+
+/// What became of a run.
+enum Run {
+    Started {
+        item: Option<String>,
+    },
+    /// No job, and nothing is wrong.
+    None(Report),
+}
+
+impl Schedules<'_> {
+    /// Starts a schedule, unless its last job is still at it.
+    pub(super) async fn run(&self, configured: &Configured, row: &mut Schedule, now: Timestamp) -> Result<()> {
+        row.asked = false;
+        row.planned_at = plan::next(&configured.config, &configured.key, now);
+        if let Some(job) = row.last_job_id.clone().filter(|_| plan::is_open(row)) {
+            let message = format!("job {job} is still at it");
+            row.last_report = Report::new(RunOutcome::Skipped, Some(message)).json();
+            self.write(row).await?;
+            return Ok(());
+        }
+        let id = JobId::generate();
+        let before = (row.last_job_id.replace(id.clone()), row.last_status.replace(JobStatus::Pending));
+        row.last_started_at = Some(now);
+        row.last_report = Report::new(RunOutcome::Taken, None).json();
+        if !self.write(row).await? {
+            // Somebody changed it meanwhile: it is looked at again with the next tick.
+            return Ok(());
+        }
+        fail::point("schedule.taken")?;
+        let run = self.start(configured, &id).await;
+        if run.is_err() && self.jobs.engine.store().read().await?.job(&id).await?.is_some() {
+            // It was recorded and could not be started: it is settled like any other.
+            return Ok(());
+        }
+        let report = match run {
+            Ok(Run::Started { item }) => {
+                row.last_report = Report::new(RunOutcome::Started, None).about(item).json();
+                self.write(row).await?;
+                return Ok(());
+            }
+            Ok(Run::None(report)) => report,
+            Err(error) if is_temporary(&error) => Report::new(RunOutcome::Postponed, Some(in_full(&error))),
+            Err(error) => Report::new(RunOutcome::Failed, Some(in_full(&error))),
+        };
+        (row.last_job_id, row.last_status) = before;
+        self.conclude(configured, row, &report);
+        self.write(row).await?;
+        // An item that was claimed for nothing is not kept from others.
+        if configured.config.work_source.is_some() {
+            self.settle_claims().await?;
+        }
+        Ok(())
+    }
+
+    /// Writes a row on the version that was read; `false` when somebody changed it.
+    pub(super) async fn write(&self, row: &mut Schedule) -> Result<bool> {
+        Ok(self.jobs.engine.store().read().await?.update_schedule(row).await?)
+    }
+
+    async fn start(&self, configured: &Configured, id: &JobId) -> Result<Run> {
+        let context = self.context(&configured.repository).await?;
+        let Some(config) = &configured.config.work_source else {
+            return match self.submit(configured, context, id, None).await {
+                Ok(()) => Ok(Run::Started { item: None }),
+                Err(error @ Error::Held { .. }) => Ok(skipped(error.to_string())),
+                Err(error) => Err(error),
+            };
+        };
+        let source = sources::open(self.jobs.engine, &context, config).await?;
+        let ready = source.load_ready().await?;
+        if ready.is_empty() {
+            return Ok(Run::None(Report::new(RunOutcome::Idle, Some("nothing is ready".to_owned()))));
+        }
+        let ticket = self.ticket(configured, id)?;
+        for item in ready.into_iter().take(MAX_TRIES) {
+            if self.is_at_work(configured, &context, &item).await? {
+                continue;
+            }
+            let claim = Claim {
+                source: source.name().to_owned(),
+                item: item.key.clone(),
+                schedule: configured.key.clone(),
+                job_id: id.clone(),
+                work_source: config.clone(),
+                since: Timestamp::now(),
+            };
+            if !self.jobs.engine.store().read().await?.insert_claim(&claim, LEASE).await? {
+                continue;
+            }
+            fail::point("schedule.held")?;
+            // Where that fails, the claim is settled with the next tick, as after a death.
+            if source.claim(&item, &ticket).await? {
+                fail::point("schedule.claimed")?;
+                return self.submit_item(configured, id, &item).await;
+            }
+            self.forget(&claim).await?;
+        }
+        Ok(skipped("all that is ready is held by somebody else".to_owned()))
+    }
+
+    async fn submit_item(&self, configured: &Configured, id: &JobId, item: &Item) -> Result<Run> {
+        let context = self.context(&configured.repository).await?;
+        match self.submit(configured, context, id, Some(item)).await {
+            Ok(()) => {
+                fail::point("schedule.started")?;
+                Ok(Run::Started { item: Some(item.key.clone()) })
+            }
+            Err(error @ Error::Held { .. }) => Ok(skipped(error.to_string())),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn submit(&self, configured: &Configured, context: Context, id: &JobId, item: Option<&Item>) -> Result<()> {
+        let new = NewJob {
+            id: Some(id.clone()),
+            agent: configured.agent()?.clone(),
+            work: work(configured, item)?,
+            title: item.map(|item| item.title.clone()),
+            prompt: item.map_or_else(|| configured.config.prompt.clone(), Item::prompt),
+            trigger: Platform::Schedule,
+            request: JobRequest { schedule: Some(configured.key.name.clone()), ..JobRequest::default() },
+        };
+        self.jobs.submit(context, new, Busy::Refuse).await.map(drop)
+    }
+
+    /// Whether a job of this node is at the same work already, whoever asked for it.
+    async fn is_at_work(&self, configured: &Configured, context: &Context, item: &Item) -> Result<bool> {
+        let Some(work) = work(configured, Some(item))? else { return Ok(false) };
+        let unfinished = self.jobs.engine.store().read().await?.unfinished_jobs(self.jobs.engine.home().node()).await?;
+        Ok(unfinished.iter().any(|job| job.repository_id == context.repository.id && job.work == work))
+    }
+
+    pub(super) fn ticket(&self, configured: &Configured, id: &JobId) -> Result<Ticket> {
+        Ok(Ticket {
+            job: id.clone(),
+            agent: configured.agent()?.clone(),
+            schedule: configured.key.name.clone(),
+            link: self.link(id),
+        })
+    }
+
+    /// Where people can look at a job.
+    pub(super) fn link(&self, id: &JobId) -> Option<String> {
+        self.public_url.as_ref().map(|url| format!("{url}/jobs/{id}"))
+    }
+}
+
+/// The work of a run: the schedule's own, which lasts, or the item's; none where each job is its own.
+fn work(configured: &Configured, item: Option<&Item>) -> Result<Option<Work>> {
+    if configured.config.resume_session {
+        let key = format!("schedule-{}.{}", configured.agent()?, configured.key.name);
+        return Ok(Some(Work { kind: WorkKind::Task, key }));
+    }
+    Ok(item.and_then(|item| item.work.clone()))
+}
+
+fn skipped(message: String) -> Run {
+    Run::None(Report::new(RunOutcome::Skipped, Some(message)))
+}
+
+fn is_temporary(error: &Error) -> bool {
+    matches!(error, Error::Forge(error) if error.is_temporary())
+}
