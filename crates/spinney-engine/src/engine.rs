@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use spinney_core::AccountName;
 use spinney_core::config::{Config, Layers};
 use spinney_git::{Git, GitOptions};
 use spinney_store::{Store, StoreUrl};
@@ -68,20 +67,6 @@ impl Engine {
             config: Arc::clone(&self.config),
             store: self.store.clone(),
             git: Arc::clone(&self.git),
-        }
-    }
-
-    /// The engine of another account, on the same home, store and git.
-    #[must_use]
-    pub fn for_account(&self, account: &AccountName) -> Self {
-        Self {
-            home: self.home.clone(),
-            account: account.to_string(),
-            layers: self.layers.clone(),
-            environment: self.environment.clone(),
-            config: self.config.clone(),
-            store: self.store.clone(),
-            git: self.git.clone(),
         }
     }
 

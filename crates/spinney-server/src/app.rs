@@ -66,7 +66,7 @@ impl App {
 
     pub(crate) fn engine_for(&self, account: &AccountName) -> Arc<Engine> {
         let mut engines = self.0.engines.lock().unwrap_or_else(PoisonError::into_inner);
-        engines.entry(account.clone()).or_insert_with(|| Arc::new(self.0.engine.for_account(account))).clone()
+        engines.entry(account.clone()).or_insert_with(|| Arc::new(self.0.engine.for_account(account.as_str()))).clone()
     }
 
     /// Jobs of an engine's account.

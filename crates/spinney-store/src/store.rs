@@ -174,10 +174,6 @@ impl Shared {
         self.place.error(error)
     }
 
-    pub(crate) fn dialect(&self) -> Dialect {
-        self.place.dialect
-    }
-
     fn busy(&self) -> Error {
         Error::Busy { place: self.place.url.shown(), source: None }
     }
