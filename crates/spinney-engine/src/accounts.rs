@@ -33,7 +33,7 @@ impl Engine {
 
     /// The account that this engine works for.
     pub(crate) fn account_name(&self) -> Result<AccountName> {
-        self.account.parse().map_err(|error: InvalidAccountName| Error::Internal { what: error.to_string() })
+        account_name(&self.account)
     }
 
     /// Refuses the clones that Spinney manages for other accounts, which lie in the home by accounts.
@@ -62,6 +62,11 @@ impl Engine {
             Some(variable) => Err(Error::VariableOfOwner { variable: variable.clone(), account: self.account.clone() }),
         }
     }
+}
+
+/// A row's account, which was checked before it was written.
+pub(crate) fn account_name(text: &str) -> Result<AccountName> {
+    text.parse().map_err(|error: InvalidAccountName| Error::Internal { what: error.to_string() })
 }
 
 /// Whether a text is `https://…`, `ssh://…` or `user@host:path`, as git reads it.

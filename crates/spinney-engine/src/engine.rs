@@ -58,9 +58,9 @@ impl Engine {
 
     /// The engine of another account: on the same home and store, with the same configuration and git.
     #[must_use]
-    pub fn for_account(&self, account: &str) -> Self {
+    pub fn for_account(&self, account: &AccountName) -> Self {
         Self {
-            account: account.to_owned(),
+            account: account.to_string(),
             home: self.home.clone(),
             layers: Arc::clone(&self.layers),
             environment: Arc::clone(&self.environment),

@@ -2,6 +2,7 @@
 
 use spinney_core::{Operation, OperationId, OperationKind, OperationStatus};
 
+use crate::accounts::account_name;
 use crate::journal;
 use crate::notice::{Notice, Observer, Warning};
 use crate::{Engine, Result};
@@ -52,7 +53,7 @@ impl Engine {
         };
         let name = workspace.name.clone();
         // Another account's is finished as that account's own.
-        let engine = self.for_account(&workspace.account);
+        let engine = self.for_account(&account_name(&workspace.account)?);
         let context = engine.known_repository(repository).await?;
         let how = match operation.kind {
             OperationKind::Create => engine.recover_create(&context, operation, workspace, observer).await?,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use spinney_core::{Scope, Timestamp, Token, TokenKind, TokenName, TokenSecret};
+use spinney_core::{Scope, Token, TokenKind, TokenName, TokenSecret};
 
 use crate::{Engine, Error, Result, events};
 
@@ -37,23 +37,6 @@ impl Engine {
     /// Loads this account's tokens for programs, oldest first.
     pub async fn tokens(&self) -> Result<Vec<Token>> {
         Ok(self.store.read().await?.tokens(&self.account_name()?, TokenKind::Api).await?)
-    }
-
-    /// Finds the token of a secret, if it counts still, and notes its use. It tells the account that is meant.
-    pub async fn authenticate(&self, secret: &TokenSecret, kind: TokenKind) -> Result<Option<Token>> {
-        let now = Timestamp::now();
-        let mut db = self.store.read().await?;
-        let token = db.token_by_hash(&secret.hash(), kind, now).await?;
-        if let Some(token) = &token {
-            // What can't be noted now is noted with the next use.
-            let _ = db.touch_token(token, now).await;
-        }
-        Ok(token)
-    }
-
-    /// Takes the token of a one-time link, for whoever comes first.
-    pub async fn take_login(&self, secret: &TokenSecret) -> Result<Option<Token>> {
-        Ok(self.store.read().await?.take_login(&secret.hash(), Timestamp::now()).await?)
     }
 
     /// Revokes a token of this account by its id, else by its name.

@@ -1,7 +1,7 @@
 //! The daemon: where it listens, and by which names it is asked.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -41,7 +41,10 @@ impl ServerConfig {
             Some(url) => url.as_str().to_owned(),
             None => {
                 let scheme = if self.tls_cert.is_some() { "https" } else { "http" };
-                format!("{scheme}://{}", self.listen)
+                // Everywhere is no place that a browser can go to.
+                let everywhere = self.listen.ip().is_unspecified();
+                let ip = if everywhere { IpAddr::from(Ipv4Addr::LOCALHOST) } else { self.listen.ip() };
+                format!("{scheme}://{}", SocketAddr::new(ip, self.listen.port()))
             }
         }
     }
@@ -134,6 +137,8 @@ mod tests {
         let server = Config::default().server;
         assert!(server.listen.ip().is_loopback());
         assert_eq!(server.base_url(), "http://127.0.0.1:7420");
+        let everywhere = ServerConfig { listen: "0.0.0.0:80".parse().unwrap(), ..server.clone() };
+        assert_eq!(everywhere.base_url(), "http://127.0.0.1:80");
         let secure = ServerConfig { tls_cert: Some("/a".into()), tls_key: Some("/b".into()), ..server };
         assert_eq!(secure.base_url(), "https://127.0.0.1:7420");
         let public = ServerConfig { public_url: Some("https://spinney.example.org/".parse().unwrap()), ..secure };
