@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use spinney_core::AgentName;
+use spinney_core::account::LOCAL;
 use spinney_core::config::{AgentConfig, Config, Strategy};
 use spinney_engine::Context;
 
@@ -29,7 +30,15 @@ impl Agent {
             });
         };
         let (runtime, settings) = check(context, name, agent)?;
-        Ok(Self { name: name.clone(), config: agent.clone(), runtime, settings })
+        let agent = Self { name: name.clone(), config: agent.clone(), runtime, settings };
+        // A directory as it is belongs to the home's owner, and others' jobs have no business there.
+        if agent.is_static() && context.repository.account != LOCAL {
+            return Err(Error::Refused {
+                message: format!("agent `{name}` works in a directory of the home's owner"),
+                hint: "`strategy = \"git_worktree\"` gives its jobs workspaces of their own".to_owned(),
+            });
+        }
+        Ok(agent)
     }
 
     /// Checks every configured agent, so that a mistake is told when it is made.

@@ -19,7 +19,7 @@ use crate::lock::{self, JobLock, Places};
 use crate::log::LogReader;
 use crate::{Agent, Error, Result, events, queue};
 
-/// Jobs of one home.
+/// Jobs of one home, as one account may have them.
 #[derive(Debug)]
 pub struct Jobs<'e> {
     pub(crate) engine: &'e Engine,
@@ -200,8 +200,14 @@ impl<'e> Jobs<'e> {
         }
     }
 
-    /// Loads a job again.
-    pub async fn load(&self, id: &JobId) -> Result<Job> {
+    /// Loads a job of this account.
+    pub async fn require(&self, id: &JobId) -> Result<Job> {
+        let job = self.load(id).await?;
+        if job.account == self.engine.account() { Ok(job) } else { Err(Error::UnknownJob { name: id.to_string() }) }
+    }
+
+    /// Loads a job, whichever account's it is: for one that is known already, and for the node's own affairs.
+    pub(crate) async fn load(&self, id: &JobId) -> Result<Job> {
         let job = self.engine.store().read().await?.job(id).await?;
         job.ok_or_else(|| Error::UnknownJob { name: id.to_string() })
     }
@@ -222,7 +228,7 @@ impl<'e> Jobs<'e> {
         Ok(self.engine.store().read().await?.jobs(&filter, limit).await?)
     }
 
-    /// Loads a job's sessions, oldest first.
+    /// Loads the sessions of a job that the caller was given, oldest first.
     pub async fn sessions(&self, id: &JobId) -> Result<Vec<Session>> {
         Ok(self.engine.store().read().await?.sessions_of(id).await?)
     }
@@ -287,7 +293,7 @@ impl<'e> Jobs<'e> {
         }
     }
 
-    /// A job's log, from its beginning.
+    /// The log of a job that the caller was given, from its beginning.
     #[must_use]
     pub fn log(&self, id: &JobId) -> LogReader {
         LogReader::new(self.log_path(id))
@@ -307,7 +313,7 @@ impl<'e> Jobs<'e> {
         Ok(lock::is_free(&self.places.lock(&job.id)))
     }
 
-    /// Settles the jobs of this node whose processes died: ends what is left of their agents, keeps their work, and calls
+    /// Settles the jobs of this node whose processes died, whichever account's they are: ends what is left of their agents, keeps their work, and calls
     /// them interrupted. One indexed query when there is nothing. Tells which they were.
     pub async fn recover(&self) -> Result<Vec<Job>> {
         let unfinished = self.engine.store().read().await?.unfinished_jobs(self.engine.home().node()).await?;

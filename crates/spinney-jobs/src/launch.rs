@@ -62,8 +62,8 @@ impl Launcher {
     pub(crate) fn start_beside(&self, engine: &Engine, arguments: &[&str]) -> Result<()> {
         #[expect(clippy::disallowed_methods, reason = "this very program, which does its work and leaves")]
         let mut command = std::process::Command::new(&self.program);
-        command.args(&self.arguments).args(arguments).current_dir(engine.home().root());
-        command.env_clear().envs(environment(engine));
+        command.args(&self.arguments).args(arguments).args(["--account", engine.account()]);
+        command.current_dir(engine.home().root()).env_clear().envs(environment(engine));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
         family::spare(command.spawn().map_err(|source| Error::Start { source })?);
         Ok(())

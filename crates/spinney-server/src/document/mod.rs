@@ -19,6 +19,7 @@ mod operation;
 mod pool;
 mod repository;
 mod status;
+mod token;
 mod trash;
 mod verdict;
 mod word;
@@ -37,11 +38,13 @@ pub use operation::Operation;
 pub use pool::{Drained, Filled, MemberState, Pool, PoolMember};
 pub use repository::{FetchedRepository, Repository};
 pub use status::{Counts, RepositoryStatus, Sizes, Status};
+pub use token::{Account, CreatedToken, LoginLink, Token};
 pub use trash::{PurgedWorkspace, TrashedWorkspace};
 pub use verdict::{Evidence, Reason, Verdict};
 pub use word::{
     Cancel, EvidenceKind, JobStatus, LongOperationStatus, Method, Platform, Populate, Provider, Push, ReasonCode,
     SessionStatus, Timestamp, WorkKind, WorkspaceStatus,
+    Scope, SessionStatus, Timestamp, WorkKind, WorkspaceStatus,
 };
 pub use workspace::{ResolvedWorkspace, Work, Workspace};
 

@@ -45,6 +45,7 @@ word!(Populate);
 word!(Provider);
 word!(Push);
 word!(ReasonCode);
+word!(Scope);
 word!(SessionStatus);
 word!(WorkKind);
 word!(WorkspaceStatus);
