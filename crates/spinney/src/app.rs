@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use spinney_core::account::LOCAL;
 use spinney_core::config::{ConfigError, Layers};
 use spinney_core::{RepositoryId, Workspace};
 use spinney_engine::notice::{Notice, Phase, Warning};
@@ -93,11 +94,18 @@ impl App {
     pub async fn open_engine(&self) -> Result<Engine> {
         let options = EngineOptions {
             home: self.home()?,
-            account: "local".to_owned(),
+            account: LOCAL.to_owned(),
             layers: self.layers()?,
             environment: self.environment.all(),
         };
-        Ok(Engine::open(options).await?)
+        let engine = Engine::open(options).await?;
+        match &self.global.account {
+            Some(name) if !name.is_local() => {
+                engine.require_account(name).await?;
+                Ok(engine.for_account(name))
+            }
+            _ => Ok(engine),
+        }
     }
 
     /// Opens the engine, finishes or undoes what others left half done, and settles jobs whose processes died.
@@ -117,11 +125,11 @@ impl App {
     pub async fn context_if_any(&self, engine: &Engine) -> Result<Option<Context>> {
         match engine.repository(self.global.repo.as_deref(), &current_directory()?).await {
             Ok(context) => Ok(Some(context)),
-            Err(spinney_engine::Error::Git(spinney_git::Error::NotARepository { .. }))
-                if self.global.repo.is_none() =>
-            {
-                Ok(None)
-            }
+            // Of a directory, none but the owner of the home is told what repository it is.
+            Err(
+                spinney_engine::Error::Git(spinney_git::Error::NotARepository { .. })
+                | spinney_engine::Error::UnknownRepository { .. },
+            ) if self.global.repo.is_none() => Ok(None),
             Err(error) => Err(error.into()),
         }
     }

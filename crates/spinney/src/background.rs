@@ -74,7 +74,8 @@ fn start(app: &App, engine: &Engine, arguments: &[&str]) {
     let Ok(program) = std::env::current_exe() else { return };
     #[expect(clippy::disallowed_methods, reason = "this very program, which does its work and leaves")]
     let mut command = std::process::Command::new(program);
-    command.args(own_arguments(app, engine)).args(arguments).current_dir(engine.home().root());
+    command.args(own_arguments(app, engine)).args(arguments).args(["--account", engine.account()]);
+    command.current_dir(engine.home().root());
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
     let _ = command.spawn();
 }

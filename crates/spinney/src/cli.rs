@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use spinney_core::AccountName;
 
 use crate::commands;
+use crate::completion::account_names;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -39,6 +41,9 @@ pub struct Global {
     /// The configuration file [default: `SPINNEY_CONFIG`, else `$XDG_CONFIG_HOME/spinney/config.toml`]
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
+    /// Act for this account, of those that `spinney account ls` shows [default: `local`]
+    #[arg(long, global = true, value_name = "NAME", add = account_names())]
+    pub account: Option<AccountName>,
     /// Tell what happens, step by step
     #[arg(short, long, global = true)]
     pub verbose: bool,
@@ -83,6 +88,8 @@ pub enum Command {
     Serve(commands::serve::ServeArgs),
     Conflicts(commands::conflicts::ConflictsArgs),
     Repo(commands::repo::RepoArgs),
+    Account(commands::account::AccountArgs),
+    Token(commands::token::TokenArgs),
     Init(commands::init::InitArgs),
     Hook(commands::hook::HookArgs),
     Trust(commands::trust::TrustArgs),

@@ -6,7 +6,7 @@ use clap::{CommandFactory, Parser};
 use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use clap_complete::env::Shells;
-use spinney_core::{Job, JobStatus, RepositoryId, Workspace};
+use spinney_core::{Job, JobStatus, RepositoryId, Token, Workspace};
 use spinney_engine::{Among, Engine};
 use spinney_store::JobFilter;
 
@@ -15,6 +15,7 @@ use crate::cli::{Cli, Global};
 use crate::commands::completions::Shell;
 use crate::environment::Environment;
 use crate::error::{CliError, Result};
+use crate::ui::words;
 
 const VARIABLE: &str = "SPINNEY_COMPLETE";
 const PROGRAM: &str = "spinney";
@@ -68,6 +69,25 @@ pub fn agent_names() -> ArgValueCandidates {
         let config = app.layers().and_then(|layers| Ok(layers.resolve()?.config));
         let agents = config.map(|config| config.agents).unwrap_or_default();
         agents.keys().map(|name| CompletionCandidate::new(name.as_str())).collect()
+    })
+}
+
+/// Completes the names of accounts.
+pub fn account_names() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let accounts = load(async |engine, _| engine.accounts().await.ok()).unwrap_or_default();
+        accounts.iter().map(|account| CompletionCandidate::new(account.name.as_str())).collect()
+    })
+}
+
+/// Completes the names of tokens.
+pub fn token_names() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let candidate = |token: Token| {
+            let help = format!("{}, made {}", token.scope, words::ago(token.created_at));
+            CompletionCandidate::new(token.name.as_str()).help(Some(help.into()))
+        };
+        load(async |engine, _| engine.tokens().await.ok()).unwrap_or_default().into_iter().map(candidate).collect()
     })
 }
 

@@ -30,7 +30,7 @@ pub async fn settle_dead(app: &App, engine: &Engine) {
         Err(error) => Err(error),
     };
     match settled {
-        Ok(settled) => settled.iter().for_each(|job| {
+        Ok(settled) => settled.iter().filter(|job| job.account == engine.account()).for_each(|job| {
             let (id, agent, work) = (&job.id, &job.agent, job.work.workspace_name());
             app.ui.say(format!(
                 "job {id} ({agent} on {work}) was interrupted: its process died; `spinney retry {id}` goes on"
@@ -79,10 +79,10 @@ async fn newest_on(app: &App, engine: &Engine, jobs: &Jobs<'_>, name: &str) -> R
 /// The jobs that run now, by their workspaces.
 pub type Running = HashMap<WorkspaceId, Job>;
 
-/// Loads the jobs of this node that run, in one query.
+/// Loads the account's jobs on this node that run, in one query.
 pub async fn running(engine: &Engine) -> Result<Running> {
     let jobs = engine.store().read().await?.unfinished_jobs(engine.home().node()).await?;
-    let running = jobs.into_iter().filter(|job| job.status == JobStatus::Running);
+    let running = jobs.into_iter().filter(|job| job.status == JobStatus::Running && job.account == engine.account());
     Ok(running.filter_map(|job| Some((job.workspace_id.clone()?, job))).collect())
 }
 

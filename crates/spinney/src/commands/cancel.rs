@@ -96,7 +96,7 @@ async fn wait(jobs: &Jobs<'_>, job: &Job, how: Cancel, deadline: Instant) -> Res
     }
     // One whose process died meanwhile is not settled yet.
     jobs.recover().await?;
-    Ok(jobs.load(&job.id).await?)
+    Ok(jobs.require(&job.id).await?)
 }
 
 /// A process that runs a job.

@@ -1,5 +1,6 @@
 //! One file a command.
 
+pub mod account;
 pub mod adopt;
 pub mod cancel;
 pub mod cd;
@@ -31,6 +32,7 @@ pub mod serve;
 pub mod shell_init;
 pub mod show;
 pub mod status;
+pub mod token;
 pub mod trash;
 pub mod trust;
 pub mod why;
@@ -65,6 +67,8 @@ pub async fn run(app: &App, command: Command) -> Result<u8> {
         Command::Retry(args) => retry::run(app, args).await,
         Command::Conflicts(args) => conflicts::run(app, args).await,
         Command::Repo(args) => repo::run(app, args).await,
+        Command::Account(args) => account::run(app, args).await,
+        Command::Token(args) => token::run(app, args).await,
         Command::Init(args) => init::run(app, args).await,
         Command::Hook(args) => hook::run(app, args).await,
         Command::Trust(args) => trust::run(app, args).await,

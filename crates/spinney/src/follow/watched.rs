@@ -85,11 +85,11 @@ impl Watched {
         if !is_over && self.loaded.elapsed() < LOAD_EVERY {
             return Ok(());
         }
-        self.job = jobs.load(&self.job.id).await?;
+        self.job = jobs.require(&self.job.id).await?;
         if is_over && !self.job.status.is_final() {
             // Its process died; who settles it may be somebody else.
             jobs.recover().await?;
-            self.job = jobs.load(&self.job.id).await?;
+            self.job = jobs.require(&self.job.id).await?;
         }
         self.over = is_over && self.job.status.is_final();
         self.loaded = Instant::now();
