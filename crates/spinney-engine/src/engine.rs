@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use spinney_core::AccountName;
 use spinney_core::config::{Config, Layers};
 use spinney_git::{Git, GitOptions};
 use spinney_store::{Store, StoreUrl};

@@ -70,7 +70,7 @@ pub use repositories::AddRepository;
 pub use request::{Continued, Request, Resolution};
 pub use shared::Reading;
 pub use sizes::{Measurer, Sizes, has_tree};
-pub use tokens::NewToken;
 pub use spinney_forge::Located;
+pub use tokens::NewToken;
 pub use trash::{Purged, Trashed};
 pub use verdict::{ForgeWord, plural};

@@ -6,12 +6,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use spinney_core::AccountName;
 use spinney_core::config::PublicUrl;
 use spinney_engine::Engine;
+use spinney_jobs::schedules::Schedules;
 use spinney_jobs::{Jobs, Launcher};
+use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
 use crate::Stop;
 use crate::auth::{Attempts, Caller};
 use crate::error::Result;
+use crate::events::Broadcaster;
 use crate::hosts::Hosts;
 use crate::metrics::Metrics;
 
@@ -30,6 +33,10 @@ struct Shared {
     attempts: Attempts,
     metrics: Metrics,
     tasks: TaskTracker,
+    broadcaster: Broadcaster,
+    /// Told when somebody wants a schedule to run now, or a chore.
+    schedules_asked: Notify,
+    chores_asked: Notify,
     stop: Stop,
     /// Tells this process from those before it.
     boot: String,
@@ -48,6 +55,9 @@ impl App {
             attempts: Attempts::default(),
             metrics: Metrics::default(),
             tasks: TaskTracker::new(),
+            broadcaster: Broadcaster::start(engine.store().clone(), stop.receiver()),
+            schedules_asked: Notify::new(),
+            chores_asked: Notify::new(),
             stop,
             boot: spinney_core::OperationId::generate().to_string(),
             engine: Arc::new(engine),
@@ -66,7 +76,7 @@ impl App {
 
     pub(crate) fn engine_for(&self, account: &AccountName) -> Arc<Engine> {
         let mut engines = self.0.engines.lock().unwrap_or_else(PoisonError::into_inner);
-        engines.entry(account.clone()).or_insert_with(|| Arc::new(self.0.engine.for_account(account.as_str()))).clone()
+        engines.entry(account.clone()).or_insert_with(|| Arc::new(self.0.engine.for_account(account))).clone()
     }
 
     /// Jobs of an engine's account.
@@ -94,6 +104,24 @@ impl App {
     /// What goes on by itself; the server ends when it has.
     pub(crate) fn tasks(&self) -> &TaskTracker {
         &self.0.tasks
+    }
+
+    /// Schedules of an engine's account.
+    pub(crate) fn schedules<'e>(&self, engine: &'e Engine) -> Result<Schedules<'e>> {
+        let public_url = engine.config().server.public_url.as_ref().map(PublicUrl::as_str);
+        Ok(Schedules::new(self.jobs(engine)?, public_url))
+    }
+
+    pub(crate) fn broadcaster(&self) -> &Broadcaster {
+        &self.0.broadcaster
+    }
+
+    pub(crate) fn schedules_asked(&self) -> &Notify {
+        &self.0.schedules_asked
+    }
+
+    pub(crate) fn chores_asked(&self) -> &Notify {
+        &self.0.chores_asked
     }
 
     pub(crate) fn stop(&self) -> &Stop {

@@ -13,6 +13,7 @@ mod hosts;
 mod idempotency;
 mod listen;
 mod loops;
+mod maintenance;
 mod metrics;
 mod observe;
 mod openapi;

@@ -1,14 +1,20 @@
-//! What the daemon does by itself: settles what processes left that died, and tries again what may be.
+//! What the daemon does by itself: settles what processes left that died, tries again what may be, starts what is
+//! scheduled, keeps the place clean.
 
 use std::time::Duration;
 
 use spinney_core::{AgentName, Job, JobStatus, Timestamp};
 use spinney_jobs::Agent;
+use tokio::runtime::Handle;
 
 use crate::app::App;
 use crate::error::{ApiError, Result};
-use crate::idempotency;
+use crate::{idempotency, maintenance};
 
+/// When nothing else says when to look again.
+const LOOK_AGAIN: Duration = Duration::from_secs(60);
+/// Between two looks, however much is due.
+const LEAST_SLEEP_MS: i64 = 100;
 /// How often jobs are looked at whose processes may have died.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// How long ago a job may have been interrupted for a daemon that starts to take it up again.
@@ -31,13 +37,75 @@ pub(crate) async fn settle(app: &App) -> Result<()> {
     Ok(())
 }
 
-/// Looks after jobs until the server ends.
+/// Works until the server ends.
 pub(crate) async fn run(app: App) {
-    if let Err(error) = take_up_interrupted(&app).await {
+    tokio::join!(jobs(&app), schedules(&app), chores(&app));
+}
+
+/// Starts what is scheduled, at its time or when somebody asks.
+async fn schedules(app: &App) {
+    loop {
+        let wake = tick_schedules(app).await.unwrap_or_else(|error| {
+            tracing::error!(message = %error.message, "schedules could not be looked at");
+            Timestamp::now().plus(LOOK_EVERY)
+        });
+        tokio::select! {
+            () = sleep_until(wake) => {},
+            () = app.schedules_asked().notified() => {},
+            () = app.stop().asked() => return,
+        }
+    }
+}
+
+async fn tick_schedules(app: &App) -> Result<Timestamp> {
+    let mut wake = Timestamp::now().plus(LOOK_AGAIN);
+    for account in app.engine().accounts().await? {
+        let engine = app.engine_for(&account.name);
+        wake = wake.min(app.schedules(&engine)?.tick(Timestamp::now()).await?);
+    }
+    Ok(wake)
+}
+
+/// Does chores. They read and write many files, so they have a thread of their own.
+async fn chores(app: &App) {
+    let mut is_start = true;
+    loop {
+        let (handle, own) = (Handle::current(), app.clone());
+        let tick = app.tasks().spawn_blocking(move || handle.block_on(maintenance::tick(&own, is_start)));
+        is_start = false;
+        let ticked = tokio::select! {
+            ticked = tick => ticked,
+            // What is under way is waited for like any other work.
+            () = app.stop().asked() => return,
+        };
+        let wake = match ticked {
+            Ok(Ok(wake)) => wake,
+            Ok(Err(error)) => {
+                tracing::error!(message = %error.message, "chores could not be looked at");
+                Timestamp::now().plus(LOOK_AGAIN)
+            }
+            Err(_) => Timestamp::now().plus(LOOK_AGAIN),
+        };
+        tokio::select! {
+            () = sleep_until(wake) => {},
+            () = app.chores_asked().notified() => {},
+            () = app.stop().asked() => return,
+        }
+    }
+}
+
+async fn sleep_until(wake: Timestamp) {
+    let left = wake.as_millisecond() - Timestamp::now().as_millisecond();
+    tokio::time::sleep(Duration::from_millis(left.max(LEAST_SLEEP_MS).unsigned_abs())).await;
+}
+
+/// Looks after jobs.
+async fn jobs(app: &App) {
+    if let Err(error) = take_up_interrupted(app).await {
         tracing::error!(message = %error.message, "interrupted jobs could not be looked for");
     }
     loop {
-        if let Err(error) = look_after_jobs(&app).await {
+        if let Err(error) = look_after_jobs(app).await {
             tracing::error!(message = %error.message, "jobs could not be looked at");
         }
         tokio::select! {
@@ -61,8 +129,7 @@ async fn look_after_jobs(app: &App) -> Result<()> {
 
 /// Takes up what was interrupted while no daemon ran, and settled by somebody else.
 async fn take_up_interrupted(app: &App) -> Result<()> {
-    let accounts = app.engine().store().read().await?.accounts().await?;
-    for account in accounts {
+    for account in app.engine().accounts().await? {
         let engine = app.engine_for(&account.name);
         let jobs = app.jobs(&engine)?.list(None, &[JobStatus::Interrupted], LOOKED_THROUGH).await?;
         let since = Timestamp::now().minus(LATELY);

@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::Value;
 use spinney_core::{LongOperation, LongOperationStatus, OperationId, Timestamp};
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use crate::app::App;
@@ -55,8 +56,11 @@ where
     let (task_app, id) = (app.clone(), OperationId::generate());
     let task_id = id.clone();
     let (followed, is_followed) = oneshot::channel::<()>();
+    // It reads and writes files, some of them many: on a thread of its own, so that other requests do not wait for it.
+    let handle = Handle::current();
+    let work = app.tasks().spawn_blocking(move || handle.block_on(work));
     app.tasks().spawn(async move {
-        let outcome = work.await;
+        let outcome = work.await.unwrap_or_else(|_| Err(ApiError::failed("this request broke something here")));
         let Err(outcome) = sender.send(outcome) else { return };
         // Nobody waits any more: it is told by its row, once that is there.
         if is_followed.await.is_ok() {

@@ -50,6 +50,14 @@ pub fn table() -> Vec<Route> {
         post("/login", Open, pages::login::log_in),
         post("/logout", Page(Read), pages::login::log_out),
         get("/api/v1/openapi.json", Api(Read), api::openapi::document).tells("This document").gives::<AnyJson>(200),
+        get("/api/v1/events", Api(Read), api::streams::events)
+            .tells("What happens, as it happens; goes on behind `Last-Event-ID`")
+            .query::<api::streams::EventsQuery>()
+            .streams("text/event-stream"),
+        get("/api/v1/jobs/{id}/log", Api(Read), api::streams::log)
+            .tells("A job's log, an entry a line; as events, it goes on until the job is over")
+            .query::<api::streams::LogQuery>()
+            .streams("application/x-ndjson"),
         get("/api/v1/operations/{id}", Api(Read), api::operations::show)
             .tells("How long work goes that a request began")
             .gives::<document::Operation>(200),

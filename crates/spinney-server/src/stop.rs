@@ -28,6 +28,12 @@ impl Stop {
         let _ = self.0.clone().wait_for(|is_asked| *is_asked).await;
     }
 
+    /// For who waits by itself.
+    #[must_use]
+    pub(crate) fn receiver(&self) -> watch::Receiver<bool> {
+        self.0.clone()
+    }
+
     #[must_use]
     pub fn is_asked(&self) -> bool {
         *self.0.borrow()

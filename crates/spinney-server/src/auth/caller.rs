@@ -69,13 +69,14 @@ impl Caller {
     }
 }
 
-/// Loads the token that a secret belongs to, and remembers that it was used.
-pub(super) async fn live(app: &App, secret: &TokenSecret, kind: TokenKind) -> Result<Option<Token>> {
+/// Loads the token that a secret belongs to, if it counts still, and notes its use.
+async fn live(app: &App, secret: &TokenSecret, kind: TokenKind) -> Result<Option<Token>> {
     let now = Timestamp::now();
     let mut db = app.engine().store().read().await?;
     let found = db.token_by_hash(&secret.hash(), kind, now).await?;
     if let Some(token) = &found {
-        db.touch_token(token, now).await?;
+        // What can't be noted now is noted with the next use.
+        let _ = db.touch_token(token, now).await;
     }
     Ok(found)
 }

@@ -43,7 +43,6 @@ pub use trash::{PurgedWorkspace, TrashedWorkspace};
 pub use verdict::{Evidence, Reason, Verdict};
 pub use word::{
     Cancel, EvidenceKind, JobStatus, LongOperationStatus, Method, Platform, Populate, Provider, Push, ReasonCode,
-    SessionStatus, Timestamp, WorkKind, WorkspaceStatus,
     Scope, SessionStatus, Timestamp, WorkKind, WorkspaceStatus,
 };
 pub use workspace::{ResolvedWorkspace, Work, Workspace};

@@ -1,0 +1,82 @@
+//! What is told as it happens: the audit log, and the log of a job.
+
+use axum::extract::State;
+use axum::http::{HeaderMap, header};
+use axum::response::Response;
+use serde::Deserialize;
+use spinney_core::JobId;
+use utoipa::IntoParams;
+
+use super::extract::{Path, Query};
+use crate::app::App;
+use crate::auth::Caller;
+use crate::error::{ApiError, Result};
+use crate::events;
+
+const LAST_EVENT_ID: &str = "last-event-id";
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EventsQuery {
+    /// Events after this one, for a client that can't send `Last-Event-ID`.
+    #[param(minimum = 0)]
+    after: Option<u64>,
+}
+
+/// All that happens in an account, from the event that was seen last.
+pub(crate) async fn events(
+    State(app): State<App>,
+    caller: Caller,
+    Query(query): Query<EventsQuery>,
+    headers: HeaderMap,
+) -> Result<Response> {
+    let last = last_seen(&headers)?.or(query.after).map(|last| i64::try_from(last).unwrap_or(i64::MAX));
+    let subscription = app.broadcaster().subscribe(caller.account.as_str(), last).await?;
+    Ok(events::stream(subscription))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LogQuery {
+    /// Whether to wait for what is written later, until the job is over.
+    #[serde(default)]
+    #[param(default = false)]
+    follow: bool,
+}
+
+/// A job's log: as server-sent events for who accepts those, else as lines of JSON.
+pub(crate) async fn log(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Query(query): Query<LogQuery>,
+    headers: HeaderMap,
+) -> Result<Response> {
+    let id: JobId = id.parse().map_err(|_| ApiError::not_found(format!("there is no job `{id}`")))?;
+    let engine = app.engine_of(&caller);
+    let job = app.jobs(&engine)?.require(&id).await?;
+    let reader = app.jobs(&engine)?.log(&id);
+    let stopping = app.stop().receiver();
+    let is_over = move || {
+        let (app, engine, job) = (app.clone(), engine.clone(), job.clone());
+        // What can't be found out is not over: it is asked again.
+        async move {
+            match app.jobs(&engine) {
+                Ok(jobs) => jobs.is_over(&job).await.unwrap_or(false),
+                Err(_) => false,
+            }
+        }
+    };
+    let wants_events =
+        headers.get(header::ACCEPT).is_some_and(|accept| accept.as_bytes().starts_with(b"text/event-stream"));
+    Ok(match wants_events {
+        true => events::log::as_events(reader, last_seen(&headers)?, is_over, stopping).await?,
+        false => events::log::as_lines(reader, query.follow, is_over, stopping).await?,
+    })
+}
+
+fn last_seen(headers: &HeaderMap) -> Result<Option<u64>> {
+    let Some(value) = headers.get(LAST_EVENT_ID) else { return Ok(None) };
+    let number = value.to_str().ok().and_then(|text| text.parse().ok());
+    number.map(Some).ok_or_else(|| ApiError::usage("`Last-Event-ID` is not the number of an event"))
+}
