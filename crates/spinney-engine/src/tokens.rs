@@ -48,6 +48,8 @@ impl Engine {
         let found = by_id.or_else(|| tokens.iter().find(|token| token.name.as_str() == text)).cloned();
         let Some(token) = found else { return Err(Error::UnknownToken { account, name: text.to_owned() }) };
         db.delete_token(&account, &token.id).await?;
+        // A browser that was logged in with it is logged out.
+        db.delete_sessions_named(&account, &token.name).await?;
         events::record_token(&mut db, &token, "token.revoked")?;
         db.commit().await?;
         Ok(token)

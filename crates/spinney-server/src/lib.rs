@@ -20,6 +20,7 @@ mod openapi;
 mod operations;
 mod pages;
 pub mod routes;
+mod schedules;
 mod serve;
 mod stop;
 

@@ -27,7 +27,7 @@ pub enum Access {
 }
 
 use Access::{Api, Open, Page};
-use Scope::Read;
+use Scope::{Read, Write};
 
 /// One line of the table.
 #[derive(Debug, Clone)]
@@ -61,6 +61,21 @@ pub fn table() -> Vec<Route> {
         get("/api/v1/operations/{id}", Api(Read), api::operations::show)
             .tells("How long work goes that a request began")
             .gives::<document::Operation>(200),
+        get("/api/v1/schedules", Api(Read), api::schedules::list)
+            .tells("Schedules of agents, and chores of the daemon")
+            .gives::<document::Schedules>(200),
+        post("/api/v1/schedules/{agent}/{name}/run", Api(Write), api::schedules::run_now)
+            .tells("Starts it now, paused or not; a chore's agent is `-`")
+            .query::<api::schedules::WhichSchedule>()
+            .gives::<document::Schedule>(200),
+        post("/api/v1/schedules/{agent}/{name}/pause", Api(Write), api::schedules::pause)
+            .tells("Starts it no more by itself")
+            .query::<api::schedules::WhichSchedule>()
+            .gives::<document::Schedule>(200),
+        post("/api/v1/schedules/{agent}/{name}/resume", Api(Write), api::schedules::resume)
+            .tells("Starts it by itself again")
+            .query::<api::schedules::WhichSchedule>()
+            .gives::<document::Schedule>(200),
     ]
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use spinney_core::{AccountName, Timestamp, Token, TokenId, TokenKind};
+use spinney_core::{AccountName, Timestamp, Token, TokenId, TokenKind, TokenName};
 use sqlx::any::AnyRow;
 
 use crate::row::Reader;
@@ -107,6 +107,12 @@ impl Connection {
     pub async fn delete_sessions_of(&mut self, account: &AccountName) -> Result<u64, Error> {
         let query = sqlx::query("DELETE FROM tokens WHERE account = $1 AND kind = 'session'");
         self.execute(query.bind(account.as_str())).await
+    }
+
+    /// Logs out the browsers that were logged in with a token of this name; tells how many there were.
+    pub async fn delete_sessions_named(&mut self, account: &AccountName, name: &TokenName) -> Result<u64, Error> {
+        let query = sqlx::query("DELETE FROM tokens WHERE account = $1 AND kind = 'session' AND name = $2");
+        self.execute(query.bind(account.as_str()).bind(name.as_str())).await
     }
 
     /// Forgets the tokens of all accounts that have expired; tells how many there were.

@@ -15,6 +15,15 @@ pub enum WorkSourceConfig {
     File(FileSource),
 }
 
+impl std::fmt::Display for WorkSourceConfig {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Github(source) => write!(f, "issues `{}` {}", source.labels.ready, source.repo),
+            Self::File(source) => write!(f, "files in {}", source.path),
+        }
+    }
+}
+
 /// Issues that have a label, on the forge that the agent's repository is on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]

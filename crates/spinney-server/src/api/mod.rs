@@ -4,6 +4,7 @@ pub(crate) mod extract;
 pub(crate) mod health;
 pub(crate) mod openapi;
 pub(crate) mod operations;
+pub(crate) mod schedules;
 pub(crate) mod streams;
 
 use axum::extract::Request;
