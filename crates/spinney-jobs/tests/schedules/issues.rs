@@ -1,0 +1,207 @@
+//! Issues on a forge, which several daemons may watch.
+
+use spinney_core::{JobStatus, Push};
+use spinney_jobs::schedules::RunOutcome;
+use spinney_testkit::{TestForge, Trouble};
+
+use crate::story::{self, LINK, Story, at, engine, every_5m, forge_section, schedules};
+
+pub const SOURCE: &str = "work_source = { type = 'github', repo = 'Acme/App', exclude_labels = ['Blocked'] }";
+
+fn forge(issues: &[&[&str]]) -> TestForge {
+    let forge = TestForge::github("acme/app");
+    for (index, labels) in issues.iter().enumerate() {
+        let number = forge.add_issue(&format!("Issue {}", index + 1), "It says `no`.");
+        forge.label_issue(number, labels);
+    }
+    forge
+}
+
+async fn watching(forge: &TestForge) -> Story {
+    let story = Story::on(forge, &every_5m("issues", SOURCE)).await;
+    story.tick(0).await;
+    story
+}
+
+fn comment(forge: &TestForge, issue: u64) -> String {
+    let comments = forge.comments(issue);
+    assert_eq!(comments.len(), 1, "{comments:#?}");
+    comments[0].body.clone()
+}
+
+#[tokio::test]
+async fn a_ready_issue_is_taken_and_everybody_can_see_by_whom() {
+    let forge = forge(&[&["bug"], &["ready", "blocked"], &["ready", "agent-working"], &["Ready", "bug"], &["ready"]]);
+    let story = watching(&forge).await;
+    story.tick(5).await;
+    let job = story.open_job().await;
+    assert_eq!((job.work.to_string().as_str(), job.title.as_deref()), ("issue 4", Some("Issue 4")));
+    assert_eq!(job.prompt, "Issue 4\n\nIt says `no`.");
+    assert_eq!(forge.labels(4), ["agent-working", "bug"]);
+    let comment = comment(&forge, 4);
+    assert!(comment.starts_with(&format!("<!-- spinney:claim {} -->\n", job.id)), "{comment}");
+    assert!(comment.contains(&format!("[job {}]({LINK}/jobs/{})", job.id, job.id)), "{comment}");
+    for (issue, labels) in
+        [(1, &["bug"][..]), (2, &["blocked", "ready"]), (3, &["agent-working", "ready"]), (5, &["ready"])]
+    {
+        assert_eq!(forge.labels(issue), labels);
+        assert!(forge.comments(issue).is_empty());
+    }
+}
+
+#[tokio::test]
+async fn an_issue_whose_job_failed_is_given_back_and_says_so_without_details() {
+    let forge = forge(&[&["ready"]]);
+    let story = watching(&forge).await;
+    story.tick(5).await;
+    let job = story.open_job().await;
+    story.end(&job, JobStatus::Failed, |job| job.outcome.error = Some("secret path /srv/x".into())).await;
+    story.tick(6).await;
+    assert_eq!(forge.labels(1), ["ready"]);
+    let comment = comment(&forge, 1);
+    assert!(comment.contains("gave this back: its job failed.") && !comment.contains("/srv/x"), "{comment}");
+
+    // It can be taken again.
+    story.tick(10).await;
+    let again = story.open_job().await;
+    assert_ne!(again.id, job.id);
+    assert_eq!((forge.labels(1), forge.comments(1).len()), (vec!["agent-working".to_owned()], 2));
+}
+
+#[tokio::test]
+async fn with_a_pull_request_the_issue_waits_for_that() {
+    let forge = forge(&[&["ready"]]);
+    let story = watching(&forge).await;
+    story.tick(5).await;
+    let job = story.open_job().await;
+    let url = "https://example/pull/9";
+    let done = |job: &mut spinney_core::Job| job.outcome.pull_request = Some(url.into());
+    story.end(&job, JobStatus::Completed, done).await;
+    story.tick(6).await;
+    assert_eq!(forge.labels(1), ["agent-working"]);
+    assert!(comment(&forge, 1).contains(&format!("is done: its work is in {url}.")));
+    story.tick(10).await;
+    assert_eq!(story.report("issues").await.0, RunOutcome::Idle);
+}
+
+#[tokio::test]
+async fn without_a_pull_request_the_issue_is_nobodys_any_more() {
+    for (push, words) in [
+        (Push::Pushed, "its work is on the branch `agent/coder/issue-1`"),
+        (Push::Nothing, "there was nothing to change"),
+        (Push::Off, "its work was not pushed"),
+    ] {
+        let forge = forge(&[&["ready"]]);
+        let story = watching(&forge).await;
+        story.tick(5).await;
+        let job = story.open_job().await;
+        let done = |job: &mut spinney_core::Job| {
+            (job.outcome.push, job.outcome.branch) = (Some(push), Some("agent/coder/issue-1".into()));
+        };
+        story.end(&job, JobStatus::Completed, done).await;
+        story.tick(10).await;
+        assert_eq!(forge.labels(1), Vec::<String>::new());
+        assert!(comment(&forge, 1).contains(words), "{}", comment(&forge, 1));
+    }
+}
+
+#[tokio::test]
+async fn a_strangers_comment_claims_nothing_and_a_colleagues_does() {
+    let forge = forge(&[&["ready"], &["ready"]]);
+    forge.comment(1, "colleague", "MEMBER", "<!-- spinney:claim 0123456789 -->\nmine");
+    forge.comment(2, "stranger", "NONE", "<!-- spinney:claim 0123456789 -->\nmine");
+    let story = watching(&forge).await;
+    story.tick(5).await;
+    assert_eq!(story.open_job().await.work.to_string(), "issue 2");
+    assert_eq!(forge.comments(1).len(), 1, "who came second leaves nothing behind");
+    assert_eq!(forge.labels(1), ["ready"]);
+}
+
+#[tokio::test]
+async fn an_outage_postpones_and_is_no_failure() {
+    let forge = forge(&[&["ready"]]);
+    let story = watching(&forge).await;
+    forge.trouble(Trouble::LimitReached(std::time::Duration::from_secs(3600)));
+    story.tick(5).await;
+    let (outcome, message) = story.report("issues").await;
+    assert_eq!((outcome, story.listed("issues").await.schedule.failures), (RunOutcome::Postponed, 0), "{message}");
+    story.tick(10).await;
+    story.open_job().await;
+}
+
+#[tokio::test]
+async fn other_forges_and_other_repositories_are_problems_that_are_told() {
+    let forge = forge(&[&["ready"]]);
+    let source = SOURCE.replace("Acme/App", "acme/other");
+    let story = Story::on(&forge, &every_5m("issues", &source)).await;
+    story.tick(0).await;
+    story.tick(5).await;
+    let (outcome, message) = story.report("issues").await;
+    assert_eq!(outcome, RunOutcome::Failed);
+    assert!(message.contains("it has the issues of `acme/other`, and the agent works on `acme/app`"), "{message}");
+    let story = Story::new(&every_5m("issues", SOURCE)).await;
+    story.tick(0).await;
+    story.tick(5).await;
+    assert!(story.report("issues").await.1.contains("is on no forge that is configured"));
+}
+
+/// Two daemons with stores of their own, held up so that both have commented before either reads the comments; and so that
+/// the second lists the issue while it is ready, and comes to claim it when the first has ended it.
+#[tokio::test]
+async fn two_daemons_never_take_the_same_issue() {
+    let forge = forge(&[&["ready"]]);
+    let story = watching(&forge).await;
+    let other_home = story.app.sandbox().path().join("other-home");
+    let configured = every_5m("issues", SOURCE);
+    let other = engine(&story.app, &other_home, &configured, &forge_section(&forge), Some(&forge)).await;
+    schedules(&other).tick(at(0)).await.unwrap();
+
+    // Both have listed the issue, and are about to comment.
+    let gates = [forge.hold("POST"), forge.hold("POST")];
+    let (mine, others) = (story.schedules(), schedules(&other));
+    let let_go = tokio::task::spawn_blocking(move || {
+        gates.iter().for_each(spinney_testkit::Gate::wait);
+        drop(gates);
+    });
+    let (one, two) = tokio::join!(mine.tick(at(5)), others.tick(at(5)));
+    (one.unwrap(), two.unwrap());
+    let_go.await.unwrap();
+    let jobs = [story.all_jobs().await, story::all_jobs(&other).await].concat();
+    assert_eq!(jobs.len(), 1, "{jobs:#?}");
+    assert!(comment(&forge, 1).contains(&format!("<!-- spinney:claim {} -->", jobs[0].id)));
+    assert_eq!(forge.labels(1), ["agent-working"]);
+}
+
+#[tokio::test]
+async fn who_comes_to_an_issue_that_was_ended_meanwhile_leaves_it() {
+    let forge = forge(&[&["ready"]]);
+    let story = watching(&forge).await;
+    let other_home = story.app.sandbox().path().join("other-home");
+    let configured = every_5m("issues", SOURCE);
+    let other = engine(&story.app, &other_home, &configured, &forge_section(&forge), Some(&forge)).await;
+    let others = schedules(&other);
+    others.tick(at(0)).await.unwrap();
+
+    // The other has listed the issue, and is about to comment; meanwhile we do all of it.
+    let gate = forge.hold("POST");
+    let late = async {
+        others.tick(at(5)).await.unwrap();
+    };
+    let whole = async {
+        let gate = tokio::task::spawn_blocking(move || {
+            gate.wait();
+            gate
+        });
+        let gate = gate.await.unwrap();
+        story.tick(5).await;
+        let job = story.open_job().await;
+        story.end(&job, JobStatus::Completed, |_| {}).await;
+        story.tick(6).await;
+        assert!(comment(&forge, 1).contains("<!-- spinney:done"));
+        drop(gate);
+    };
+    tokio::join!(late, whole);
+    assert!(story::all_jobs(&other).await.is_empty());
+    assert_eq!(forge.comments(1).len(), 1, "its comment is gone again");
+    assert_eq!(forge.labels(1), Vec::<String>::new());
+}

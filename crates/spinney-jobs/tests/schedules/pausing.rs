@@ -1,0 +1,91 @@
+//! What a person, or failing again and again, does to a schedule.
+
+use spinney_core::JobStatus;
+use spinney_jobs::Error;
+use spinney_jobs::schedules::RunOutcome;
+
+use crate::story::{Story, at, bury, every_5m, which};
+
+#[tokio::test]
+async fn what_keeps_failing_is_paused_and_says_why() {
+    let story = Story::new(&every_5m("look", "prompt = 'x'")).await;
+    story.tick(0).await;
+    for run in 1..=5 {
+        story.tick(5 * run).await;
+        if run == 2 {
+            // Its process died.
+            bury(&story.jobs()).await;
+        } else {
+            let job = story.open_job().await;
+            story.end(&job, JobStatus::Failed, |job| job.outcome.error = Some(format!("no {run}"))).await;
+        }
+        story.tick(5 * run).await;
+        let schedule = story.listed("look").await.schedule;
+        assert_eq!((i64::from(schedule.failures), schedule.paused), (run, run == 5), "{schedule:?}");
+    }
+    let schedule = story.listed("look").await.schedule;
+    assert_eq!(schedule.pause_reason.as_deref(), Some("it failed 5 times in a row; the last one: no 5"));
+    assert_eq!(story.tick(100).await, at(101));
+    assert_eq!(story.all_jobs().await.len(), 5, "it is not started any more");
+
+    let resumed = story.schedules().resume(&which("look")).await.unwrap().schedule;
+    assert_eq!((resumed.paused, resumed.failures, resumed.pause_reason), (false, 0, None));
+    assert!(resumed.planned_at > Some(spinney_core::Timestamp::now()), "it is planned from now on");
+}
+
+#[tokio::test]
+async fn a_success_forgives_and_a_cancelled_job_counts_for_nothing() {
+    let story = Story::new(&every_5m("look", "prompt = 'x'")).await;
+    story.tick(0).await;
+    let ends = [(JobStatus::Failed, 1), (JobStatus::TimedOut, 2), (JobStatus::Cancelled, 2), (JobStatus::Completed, 0)];
+    for (run, (status, failures)) in (1..).zip(ends) {
+        story.tick(5 * run).await;
+        let job = story.open_job().await;
+        story.end(&job, status, |_| {}).await;
+        story.tick(5 * run).await;
+        assert_eq!(story.listed("look").await.schedule.failures, failures, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn a_person_pauses_resumes_and_runs_it_now() {
+    let story = Story::new(&every_5m("look", "prompt = 'x'")).await;
+    let schedules = story.schedules();
+    let paused = schedules.pause(&which("look"), "for the holidays").await.unwrap().schedule;
+    assert_eq!(paused.pause_reason.as_deref(), Some("for the holidays"));
+    story.tick(1_000_000_000).await;
+    assert!(story.all_jobs().await.is_empty());
+
+    schedules.run_now(&which("look")).await.unwrap();
+    story.tick(0).await;
+    story.tick(0).await;
+    let job = story.open_job().await;
+    story.end(&job, JobStatus::Completed, |_| {}).await;
+    story.tick(1).await;
+    let schedule = story.listed("look").await.schedule;
+    assert!(schedule.paused && schedule.last_status == Some(JobStatus::Completed), "it ran once and is paused still");
+    assert_eq!(story.all_jobs().await.len(), 1);
+
+    let error = schedules.run_now(&which("nothing")).await.unwrap_err();
+    assert!(matches!(error, Error::UnknownSchedule { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_job_that_can_not_be_had_is_a_failure_and_says_why() {
+    let settings = "[agents.broken]\nruntime = 'nonesuch'\nworking_directory = 'PATH'\n[agents.broken.schedules.s]\nprompt = 'x'\n";
+    let story = Story::new(&every_5m("look", "prompt = 'x'")).await;
+    let home = story.app.sandbox().spinney_home();
+    let settings = settings.replace("PATH", story.app.path().to_str().unwrap());
+    let configured = format!("{}{settings}", every_5m("look", "prompt = 'x'"));
+    let engine = crate::story::engine(&story.app, &home, &configured, "", None).await;
+    let schedules = crate::story::schedules(&engine);
+    schedules.tick(at(0)).await.unwrap();
+    schedules.tick(at(5)).await.unwrap();
+    assert_eq!(story.all_jobs().await.len(), 1, "the other one runs");
+    let listed = schedules.list().await.unwrap().schedules;
+    let broken = listed.iter().find(|listed| listed.schedule.key.name.as_str() == "s").unwrap();
+    let report = spinney_jobs::schedules::Report::read(&broken.schedule.last_report).unwrap();
+    assert_eq!((report.outcome, broken.schedule.failures), (RunOutcome::Failed, 1));
+    assert!(report.message.unwrap().contains("`nonesuch` is none of"), "{broken:?}");
+    assert_eq!(broken.schedule.last_job_id, None);
+}
