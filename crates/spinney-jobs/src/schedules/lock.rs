@@ -12,7 +12,14 @@ use crate::{Error, Result};
 /// Given up on drop, and with its process.
 #[derive(Debug)]
 pub(super) struct Lock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing alone would not do while a child that is just being started still has the file open too.
+        let _ = flock(&self.file, FlockOperation::Unlock);
+    }
 }
 
 impl Lock {
@@ -22,7 +29,7 @@ impl Lock {
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
         let file = options.open(path).map_err(|source| Error::files(path, "opened", source))?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Some(Self { _file: file })),
+            Ok(()) => Ok(Some(Self { file })),
             Err(Errno::WOULDBLOCK) => Ok(None),
             Err(error) => Err(Error::files(path, "locked", error.into())),
         }

@@ -177,7 +177,7 @@ fn item(name: &str, text: &str) -> Item {
     let title = heading.map_or("", |line| line.trim_start_matches('#').trim());
     let title = if title.is_empty() { name.trim_end_matches(EXTENSION) } else { title };
     let mut dropped = false;
-    let is_rest = |line: &&str| dropped || Some(*line) != heading || !std::mem::replace(&mut dropped, true);
+    let is_rest = |line: &&str| dropped || Some(*line) != heading || std::mem::replace(&mut dropped, true);
     let rest: Vec<_> = text.lines().filter(is_rest).collect();
     Item {
         key: name.to_owned(),
