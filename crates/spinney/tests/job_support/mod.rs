@@ -2,15 +2,19 @@
 
 #![expect(dead_code, reason = "each test file uses a part of it")]
 
+mod processes;
+pub mod terminal;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use spinney_testkit::{Cli, HttpRemote, Ran, TestForge, scripted_agent, wait_until};
+use spinney_testkit::{Cli, HttpRemote, Ran, Running, TestForge, scripted_agent, wait_until};
 
-use crate::common::{Story, files_below};
+use crate::common::{BINARY, Story, files_below};
+
+pub use processes::*;
 
 pub const LONG: Duration = Duration::from_secs(60);
 
@@ -119,6 +123,39 @@ impl Workshop {
         self.beside(name).to_str().unwrap().to_owned()
     }
 
+    /// An instruction that tells the agent's process id and then waits until [`Workshop::let_go`].
+    pub fn hold(&self, name: &str) -> String {
+        let (pid, go) = (self.beside(&format!("{name}.pid")), self.beside(&format!("{name}.go")));
+        format!("pid {}\nwait-for {}", pid.display(), go.display())
+    }
+
+    /// Waits until the agent that was told to hold does so; gives its process id.
+    #[track_caller]
+    pub fn wait_for_agent(&self, name: &str) -> u32 {
+        read_pid(&self.beside(&format!("{name}.pid")))
+    }
+
+    pub fn let_go(&self, name: &str) {
+        fs::write(self.beside(&format!("{name}.go")), "").unwrap();
+    }
+
+    /// Runs the program with something on its standard input.
+    #[track_caller]
+    pub fn run_with_input(&self, arguments: &[&str], input: &[u8]) -> Ran {
+        let file = self.beside("input");
+        fs::write(&file, input).unwrap();
+        let shell = self.story.sandbox().cli("/bin/sh").in_directory(self.story.repository.path());
+        let line = ["-c", "file=$0; exec \"$@\" < \"$file\"", file.to_str().unwrap(), BINARY];
+        shell.run(&[&line, arguments].concat())
+    }
+
+    /// Starts the program in a session and process group of its own, as from another terminal.
+    #[track_caller]
+    pub fn spawn_in_group(&self, arguments: &[&str]) -> Running {
+        let setsid = self.story.sandbox().cli("setsid").in_directory(self.story.repository.path());
+        setsid.spawn(&[&[BINARY], arguments].concat())
+    }
+
     /// The branches that the remote has, sorted.
     #[track_caller]
     pub fn pushed(&self) -> Vec<String> {
@@ -156,12 +193,8 @@ impl Drop for Workshop {
         // A test that failed must not leave a flood behind.
         let home = self.story.sandbox().path().to_str().unwrap().to_owned();
         let is_left = |process: &Process| process.is_of_a_job() && format!("{process:?}").contains(&home);
-        processes(is_left).iter().for_each(|process| signal_if_alive(process.id));
+        processes(is_left).iter().for_each(|process| kill_if_alive(process.id));
     }
-}
-
-fn signal_if_alive(process: u32) {
-    let _ = kill_process(Pid::from_raw(process.cast_signed()).unwrap(), Signal::KILL);
 }
 
 /// A workshop whose remote is on a forge.
@@ -239,53 +272,4 @@ impl Job {
         }
         self
     }
-}
-
-/// What `/proc` tells of a process.
-#[derive(Debug)]
-pub struct Process {
-    pub id: u32,
-    pub line: String,
-    pub environment: String,
-}
-
-impl Process {
-    fn is_of_a_job(&self) -> bool {
-        self.environment.contains("SPINNEY_JOB_ID=") || self.line.contains("\0job-run\0")
-    }
-}
-
-/// The living processes that are meant.
-pub fn processes(is_meant: impl Fn(&Process) -> bool) -> Vec<Process> {
-    let entries = fs::read_dir("/proc").unwrap().flatten();
-    let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let text = |id: u32, name: &str| {
-        let bytes = fs::read(format!("/proc/{id}/{name}")).unwrap_or_default();
-        String::from_utf8_lossy(&bytes).into_owned()
-    };
-    ids.map(|id| Process { id, line: text(id, "cmdline"), environment: text(id, "environ") }).filter(is_meant).collect()
-}
-
-/// The process that runs a job.
-pub fn runner_of(job: &str) -> Option<u32> {
-    let wanted = format!("\0job-run\0{job}\0");
-    processes(|process| process.line.contains(&wanted)).first().map(|process| process.id)
-}
-
-/// Whether a process lives; one that only waits to be reaped does not.
-pub fn is_alive(process: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
-}
-
-#[track_caller]
-pub fn signal(process: u32, signal: Signal) {
-    kill_process(Pid::from_raw(process.cast_signed()).unwrap(), signal).unwrap();
-}
-
-/// Waits for a file that holds a process's id.
-#[track_caller]
-pub fn read_pid(path: &Path) -> u32 {
-    wait_until(|| path.exists(), LONG);
-    fs::read_to_string(path).unwrap().trim().parse().unwrap()
 }
