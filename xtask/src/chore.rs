@@ -21,6 +21,13 @@ pub fn step(heading: &str, command: &mut Command) -> Result<Option<ExitCode>> {
 pub fn cargo() -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root());
+    // Cargo has told us about this crate; a dependency would be built anew because it was told so, too.
+    let told = ["CARGO_MANIFEST", "CARGO_PKG_"];
+    for name in env::vars_os().filter_map(|(name, _)| name.into_string().ok()) {
+        if told.iter().any(|prefix| name.starts_with(prefix)) {
+            command.env_remove(name);
+        }
+    }
     command
 }
 

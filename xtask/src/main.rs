@@ -10,6 +10,7 @@ mod chore;
 mod ci;
 mod crash;
 mod description;
+mod git_part;
 mod gits;
 mod packages;
 mod postgres;
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         ["test", "--", rest @ ..] => test::run(false, rest),
         ["test", "--agents", "--", rest @ ..] => test::run(true, rest),
         ["test", "--api", rest @ ..] => api::run(rest),
+        [git_part::CHORE, program, rest @ ..] => git_part::run(program, rest),
         ["bench", rest @ ..] => bench::run(rest),
         ["crash", rest @ ..] => crash::run(rest),
         ["ci"] => ci::run(),

@@ -4,6 +4,7 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
+use std::thread;
 
 use anyhow::{Context, Result};
 
@@ -11,12 +12,15 @@ use crate::agents;
 use crate::browser;
 use crate::chore;
 use crate::description;
+use crate::git_part;
 use crate::gits;
 use crate::packages;
 use crate::postgres::{Cluster, Programs};
 
-/// The crates whose tests depend on what git does.
-const GIT_CRATES: [&str; 3] = ["spinney-git", "spinney-engine", "spinney"];
+/// A test waits more than it computes: for git, for other programs, for the disk.
+const THREADS_PER_CORE: usize = 2;
+/// Kills at random with each git but the first.
+const FEWER_ROUNDS: &str = "8";
 
 /// Runs the suite with the first git on `PATH`, then the part that touches git with every other one. All real agents
 /// take part if they are wanted; one does anyway.
@@ -34,15 +38,18 @@ pub fn run(wants_agents: bool, arguments: &[&str]) -> Result<ExitCode> {
     let suite = Suite { path, programs: &programs, url: cluster.url(), description, agents, browser, arguments };
 
     let heading = format!("tests with git {}", first.version);
-    if let Some(code) = chore::step(&heading, &mut suite.command(&["--workspace"], None)?)? {
+    if let Some(code) = chore::step(&heading, suite.command(None)?.args(arguments))? {
         return Ok(code);
     }
-    let packages: Vec<_> = GIT_CRATES.iter().flat_map(|name| ["--package", name]).collect();
     for git in others {
         let directory = git.alone()?;
         let heading = format!("tests that touch git with git {} ({})", git.version, git.program.display());
-        let mut command = suite.command(&packages, Some(directory.path().to_owned()))?;
-        if let Some(code) = chore::step(&heading, command.env("SPINNEY_TEST_GIT", &git.program))? {
+        let mut command = suite.command(Some(directory.path().to_owned()))?;
+        command.env("SPINNEY_TEST_GIT", &git.program).env("SPINNEY_CRASH_ROUNDS", FEWER_ROUNDS);
+        if !chooses_packages(arguments) {
+            command.args(["--config", &git_part::runner()?]);
+        }
+        if let Some(code) = chore::step(&heading, command.args(arguments))? {
             return Ok(code);
         }
     }
@@ -61,15 +68,18 @@ struct Suite<'a> {
 }
 
 impl Suite<'_> {
-    /// `cargo test` of these packages, unless the arguments name their own.
-    fn command(&self, packages: &[&str], first_on_path: Option<PathBuf>) -> Result<Command> {
+    /// `cargo test` of all packages, unless the arguments, which are still to come, name their own.
+    fn command(&self, first_on_path: Option<PathBuf>) -> Result<Command> {
         let mut command = chore::cargo();
         command.arg("test");
         if !chooses_packages(self.arguments) {
             // The crash tests need them; nothing else is built otherwise with them.
-            command.args(packages).args(["--features", "spinney/fail-points"]);
+            command.args(["--workspace", "--features", "spinney/fail-points"]);
         }
-        command.args(self.arguments);
+        if env::var_os("RUST_TEST_THREADS").is_none() {
+            let cores = thread::available_parallelism().map_or(1, usize::from);
+            command.env("RUST_TEST_THREADS", (cores * THREADS_PER_CORE).to_string());
+        }
         command.env("PATH", self.path_with(first_on_path)?).env("SPINNEY_TEST_POSTGRES_URL", &self.url);
         command.env("SPINNEY_TEST_GITHUB_DESCRIPTION", &self.description);
         command.envs(self.agents.iter().chain(&self.browser).map(|(variable, program)| (variable, program)));

@@ -18,13 +18,17 @@ use spinney_engine::fail::POINTS;
 use spinney_testkit::{GitWrapper, Plant, Sandbox, wait_until};
 
 const LONG: Duration = Duration::from_secs(60);
+/// Kills at random, unless another number is given.
+const ROUNDS: u64 = 24;
 
 /// Dies at every point of an operation, heals, and goes on; once with a healer that dies too, at each of its own steps.
 fn die_at_each(operation: &str, plants: &[Plant]) {
     let mut wood = Wood::new(plants);
     let points = POINTS.iter().filter(|point| point.split_once('.').unwrap().0 == operation);
+    // What a healer does by its own journal is the same with every git.
+    let healers = if told("SPINNEY_TEST_GIT").is_some() { &[false][..] } else { &[false, true] };
     for (point, (deed, before)) in points.flat_map(|point| ways_to(point).iter().map(move |way| (point, way))) {
-        for again in [false, true] {
+        for &again in healers {
             println!("{deed:?} dies at {point}, the healer {}", if again { "too" } else { "lives" });
             let line = wood.prepare(*deed);
             wood.run_armed(&format!("{before}{point}"), &line).exits(ABORTED);
@@ -203,10 +207,15 @@ fn a_git_that_changes_the_repository_keeps_its_lock_when_spinney_dies() {
     }
 }
 
+/// What the caller of the test tells it.
+#[expect(clippy::disallowed_methods, reason = "`cargo xtask` hands its options over by the environment")]
+fn told(variable: &str) -> Option<String> {
+    std::env::var(variable).ok()
+}
+
 /// A number that the caller of the test may give.
-#[expect(clippy::disallowed_methods, reason = "`cargo xtask crash` hands its options over by the environment")]
 fn given(variable: &str) -> Option<u64> {
-    std::env::var(variable).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("`{variable}` is no number")))
+    told(variable).map(|text| text.parse().unwrap_or_else(|_| panic!("`{variable}` is no number")))
 }
 
 /// A repository whose checkout and set-up take long enough to be hit.
@@ -227,7 +236,7 @@ fn slow_story() -> Story {
 /// `SPINNEY_CRASH_ROUNDS` and `SPINNEY_CRASH_SEED` make it longer, and the same again.
 #[test]
 fn killed_at_random_nothing_is_lost() {
-    let rounds = given("SPINNEY_CRASH_ROUNDS").unwrap_or(24);
+    let rounds = given("SPINNEY_CRASH_ROUNDS").unwrap_or(ROUNDS);
     let seed = given("SPINNEY_CRASH_SEED").unwrap_or_else(|| u64::from(std::process::id()));
     println!("{rounds} rounds with SPINNEY_CRASH_SEED={seed}");
     let mut random = Random::new(seed);
@@ -272,5 +281,6 @@ fn killed_at_random_nothing_is_lost() {
         wood.carry_on(deed);
     }
     println!("{hit} of {rounds} commands were hit before their end");
-    assert!(hit * 4 >= rounds, "only {hit} of {rounds} were hit: the delays are too long");
+    // Of few, by chance, hardly one may be hit.
+    assert!(rounds < ROUNDS || hit * 4 >= rounds, "only {hit} of {rounds} were hit: the delays are too long");
 }
