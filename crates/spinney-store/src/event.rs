@@ -122,6 +122,25 @@ impl Connection {
         self.fetch_all(query).await?.iter().map(event).collect()
     }
 
+    /// Counts an account's new workspaces by whether they came from the pool: hits, and misses.
+    pub async fn count_claims(&mut self, account: &str) -> Result<(u64, u64), Error> {
+        let query = sqlx::query(
+            "SELECT COUNT(CASE WHEN detail LIKE '%\"warm\":true%' THEN 1 END),
+                    COUNT(CASE WHEN detail LIKE '%\"warm\":false%' THEN 1 END)
+             FROM events WHERE account = $1 AND kind = 'workspace.created'",
+        );
+        let row = self.fetch_optional(query.bind(account)).await?;
+        let Some(row) = row else { return Ok((0, 0)) };
+        let mut row = Reader::new("events", &row);
+        Ok((row.unsigned()?, row.unsigned()?))
+    }
+
+    /// Loads an account's newest event of a kind.
+    pub async fn newest_event(&mut self, account: &str, kind: &str) -> Result<Option<(i64, Event)>, Error> {
+        let query = sqlx::query(events_sql!("WHERE account = $1 AND kind = $2 ORDER BY id DESC LIMIT 1"));
+        self.fetch_optional(query.bind(account).bind(kind)).await?.as_ref().map(event).transpose()
+    }
+
     /// The number of the newest event of any account; zero when there is none.
     pub async fn newest_event_id(&mut self) -> Result<i64, Error> {
         let newest = self.fetch_optional(sqlx::query("SELECT COALESCE(MAX(id), 0) FROM events")).await?;

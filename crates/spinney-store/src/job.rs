@@ -7,6 +7,7 @@ use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 use sqlx::query::Query;
 
+use crate::page::Page;
 use crate::row::Reader;
 use crate::workspace::{MIN_PREFIX_CHARS, parameters};
 use crate::{Connection, Error};
@@ -79,6 +80,23 @@ impl JobFilter {
         values.extend(self.statuses.iter().map(|status| status.as_str()));
         (condition, values)
     }
+}
+
+/// Which jobs somebody looks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobSearch {
+    pub filter: JobFilter,
+    pub agent: Option<String>,
+    pub workspace: Option<WorkspaceId>,
+}
+
+/// How many jobs have a status.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobTally {
+    pub status: JobStatus,
+    pub count: u64,
+    /// When the oldest of them was asked for.
+    pub oldest: Timestamp,
 }
 
 impl Connection {
@@ -174,6 +192,36 @@ impl Connection {
         let sql = format!("{}{condition} ORDER BY j.created_at DESC, j.id LIMIT {limit}", jobs_sql!(""));
         let query = values.into_iter().fold(sqlx::query(AssertSqlSafe(sql)), Query::bind);
         self.fetch_all(query).await?.iter().map(job).collect()
+    }
+
+    /// Loads a part of the list of jobs that somebody looks for, newest first.
+    pub async fn job_page(&mut self, search: &JobSearch, page: &Page) -> Result<Vec<Job>, Error> {
+        let (mut condition, mut values) = search.filter.condition();
+        let named =
+            [("agent", search.agent.as_deref()), ("workspace_id", search.workspace.as_ref().map(WorkspaceId::as_str))];
+        for (column, value) in named {
+            if let Some(value) = value {
+                values.push(value);
+                condition.push_str(&format!(" AND j.{column} = ${}", values.len()));
+            }
+        }
+        let rest = page.rest("j.created_at", "j.id", &mut values);
+        let sql = format!("{}{condition}{rest}", jobs_sql!(""));
+        let query = values.into_iter().fold(sqlx::query(AssertSqlSafe(sql)), Query::bind);
+        self.fetch_all(query).await?.iter().map(job).collect()
+    }
+
+    /// Counts an account's jobs on a node, by status.
+    pub async fn tally_jobs(&mut self, account: &str, node: &NodeId) -> Result<Vec<JobTally>, Error> {
+        let query = sqlx::query(
+            "SELECT status, COUNT(*), MIN(created_at) FROM jobs WHERE account = $1 AND node = $2 GROUP BY status",
+        );
+        let rows = self.fetch_all(query.bind(account).bind(node.as_str())).await?;
+        let tally = |row| {
+            let mut row = Reader::new("jobs", row);
+            Ok(JobTally { status: row.parsed()?, count: row.unsigned()?, oldest: row.time()? })
+        };
+        rows.iter().map(tally).collect()
     }
 
     /// Loads the jobs that a text can mean, newest first: by id or the beginning of an id.

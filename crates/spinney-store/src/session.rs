@@ -1,20 +1,37 @@
 //! The sessions of jobs.
 
 use spinney_core::{JobId, NodeId, Session, Timestamp, Usage, Work, WorkspaceId};
+use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
+use sqlx::query::Query;
 
+use crate::page::Page;
 use crate::row::Reader;
 use crate::{Connection, Error};
 
-macro_rules! select_sessions {
+macro_rules! sessions_sql {
     ($rest:literal) => {
-        sqlx::query(concat!(
+        concat!(
             "SELECT id, job_id, workspace_id, agent, kind, key, runtime, conversation, resumed, status, usage,
                     context_tokens, context_window, started_at, ended_at
              FROM sessions ",
             $rest
-        ))
+        )
     };
+}
+
+macro_rules! select_sessions {
+    ($rest:literal) => {
+        sqlx::query(sessions_sql!($rest))
+    };
+}
+
+/// Which sessions somebody looks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionSearch {
+    pub account: String,
+    pub workspace: Option<WorkspaceId>,
+    pub job: Option<JobId>,
 }
 
 fn session(row: &AnyRow) -> Result<Session, Error> {
@@ -75,6 +92,25 @@ impl Connection {
     /// Loads a job's sessions, oldest first.
     pub async fn sessions_of(&mut self, job: &JobId) -> Result<Vec<Session>, Error> {
         let query = select_sessions!("WHERE job_id = $1 ORDER BY started_at, id").bind(job.as_str());
+        self.fetch_all(query).await?.iter().map(session).collect()
+    }
+
+    /// Loads a part of the list of sessions that somebody looks for, newest first.
+    pub async fn session_page(&mut self, search: &SessionSearch, page: &Page) -> Result<Vec<Session>, Error> {
+        let mut values = vec![search.account.as_str()];
+        let mut sql = sessions_sql!("WHERE job_id IN (SELECT id FROM jobs WHERE account = $1)").to_owned();
+        let named = [
+            ("workspace_id", search.workspace.as_ref().map(WorkspaceId::as_str)),
+            ("job_id", search.job.as_ref().map(JobId::as_str)),
+        ];
+        for (column, value) in named {
+            if let Some(value) = value {
+                values.push(value);
+                sql.push_str(&format!(" AND {column} = ${}", values.len()));
+            }
+        }
+        sql.push_str(&page.rest("started_at", "id", &mut values));
+        let query = values.into_iter().fold(sqlx::query(AssertSqlSafe(sql)), Query::bind);
         self.fetch_all(query).await?.iter().map(session).collect()
     }
 

@@ -3,12 +3,14 @@
 use std::path::Path;
 
 use spinney_core::{
-    BranchName, CommitId, NodeId, RepositoryId, Size, Timestamp, Work, Workspace, WorkspaceId, WorkspaceStatus,
+    BranchName, CommitId, NodeId, RepositoryId, Size, Timestamp, Work, WorkKind, Workspace, WorkspaceId,
+    WorkspaceStatus,
 };
 use sqlx::any::{AnyArguments, AnyRow};
 use sqlx::query::Query;
 use sqlx::{Any, AssertSqlSafe};
 
+use crate::page::{Page, anywhere};
 use crate::row::Reader;
 use crate::url::utf8;
 use crate::{Connection, Error};
@@ -99,6 +101,27 @@ impl WorkspaceFilter {
         values.extend(self.statuses.iter().map(|status| status.as_str()));
         (condition, values)
     }
+}
+
+/// Which workspaces somebody looks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkspaceSearch {
+    pub filter: WorkspaceFilter,
+    pub kind: Option<WorkKind>,
+    /// In the name, the title or the branch.
+    pub text: Option<String>,
+}
+
+/// How many workspaces of a repository have a status, and what is known of their sizes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkspaceTally {
+    pub repository: RepositoryId,
+    pub status: WorkspaceStatus,
+    pub count: u64,
+    /// How many of them were measured.
+    pub known: u64,
+    /// The sum of what was measured.
+    pub bytes: u64,
 }
 
 /// `$3, $4, $5` for a first of 3 and a count of 3; for a count of 0, what matches nothing.
@@ -218,6 +241,48 @@ impl Connection {
         let sql = format!("{}{condition} ORDER BY w.created_at DESC, w.id", workspaces_sql!(""));
         let query = values.into_iter().fold(sqlx::query(AssertSqlSafe(sql)), Query::bind);
         self.fetch_all(query).await?.iter().map(workspace).collect()
+    }
+
+    /// Loads a part of the list of workspaces that somebody looks for, newest first.
+    pub async fn workspace_page(&mut self, search: &WorkspaceSearch, page: &Page) -> Result<Vec<Workspace>, Error> {
+        let (mut condition, mut values) = search.filter.condition();
+        if let Some(kind) = search.kind {
+            values.push(kind.as_str());
+            condition.push_str(&format!(" AND w.kind = ${}", values.len()));
+        }
+        let pattern = search.text.as_deref().map(anywhere);
+        if let Some(pattern) = &pattern {
+            values.push(pattern);
+            let found = format!("LIKE lower(${}) ESCAPE '!'", values.len());
+            condition.push_str(&format!(
+                " AND (lower(w.name) {found} OR lower(w.title) {found} OR lower(w.branch) {found})"
+            ));
+        }
+        let rest = page.rest("w.created_at", "w.id", &mut values);
+        let sql = format!("{}{condition}{rest}", workspaces_sql!(""));
+        let query = values.into_iter().fold(sqlx::query(AssertSqlSafe(sql)), Query::bind);
+        self.fetch_all(query).await?.iter().map(workspace).collect()
+    }
+
+    /// Counts an account's workspaces on a node, by repository and status.
+    pub async fn tally_workspaces(&mut self, account: &str, node: &NodeId) -> Result<Vec<WorkspaceTally>, Error> {
+        // PostgreSQL adds up to a type of its own.
+        let query = sqlx::query(
+            "SELECT repository_id, status, COUNT(*), COUNT(size_bytes), CAST(COALESCE(SUM(size_bytes), 0) AS BIGINT)
+             FROM workspaces WHERE account = $1 AND node = $2 GROUP BY repository_id, status",
+        );
+        let rows = self.fetch_all(query.bind(account).bind(node.as_str())).await?;
+        let tally = |row| {
+            let mut row = Reader::new("workspaces", row);
+            Ok(WorkspaceTally {
+                repository: row.parsed()?,
+                status: row.parsed()?,
+                count: row.unsigned()?,
+                known: row.unsigned()?,
+                bytes: row.unsigned()?,
+            })
+        };
+        rows.iter().map(tally).collect()
     }
 
     /// Loads the workspaces that a text can mean, newest first: by name, branch, id or the beginning of an id.
