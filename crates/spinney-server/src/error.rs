@@ -42,6 +42,11 @@ impl ApiError {
         Self::new(StatusCode::CONFLICT, ErrorKind::Held.as_str(), message)
     }
 
+    /// Something stands against it.
+    pub fn blocked(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, ErrorKind::Blocked.as_str(), message)
+    }
+
     /// Nobody knows who asks.
     pub fn unauthorized(message: impl Into<String>) -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "unauthorized", message)
@@ -102,10 +107,61 @@ impl ApiError {
     }
 }
 
+/// Whether what failed is in the state of what was asked for, or of a place that a request or a repository names: nothing
+/// is wrong with this server.
+fn is_of_the_place(error: &spinney_engine::Error) -> bool {
+    use spinney_engine::Error;
+    use spinney_git::Error as Git;
+    let of_the_repository = |error: &Git| {
+        error.is_remote()
+            || matches!(
+                error,
+                Git::BranchExists { .. }
+                    | Git::PathExists { .. }
+                    | Git::PathRegistered { .. }
+                    | Git::RefConflict { .. }
+                    | Git::RefMoved { .. }
+                    | Git::MissingRef { .. }
+                    | Git::MissingRemoteRef { .. }
+                    | Git::UnsafeOwnership { .. }
+                    | Git::WorktreeMissing { .. }
+                    | Git::DamagedWorktree { .. }
+                    | Git::DamagedIndex { .. }
+                    | Git::InvalidIndex { .. }
+                    | Git::ForeignWorktree { .. }
+                    | Git::MainCheckout { .. }
+                    | Git::OperationInProgress { .. }
+                    | Git::Conflicted { .. }
+                    | Git::Submodule { .. }
+                    | Git::LfsMissing
+                    | Git::Refused { .. }
+            )
+    };
+    match error {
+        Error::Git(source) => error.kind() == ErrorKind::Failed && of_the_repository(source),
+        Error::Clone { .. } => error.kind() == ErrorKind::Failed,
+        Error::Fetch { .. }
+        | Error::CopyChanged { .. }
+        | Error::Unshareable { .. }
+        | Error::WrongStatus { .. }
+        | Error::TreeMissing { .. }
+        | Error::TreeRootMissing { .. }
+        | Error::PathTaken { .. }
+        | Error::NotRestorable { .. }
+        | Error::MountInside { .. }
+        | Error::ForeignBranch { .. }
+        | Error::Forge { .. }
+        | Error::Setup { .. }
+        | Error::NoFreePort { .. } => true,
+        _ => false,
+    }
+}
+
 impl From<spinney_engine::Error> for ApiError {
     fn from(error: spinney_engine::Error) -> Self {
         let (hints, reasons) = (error.hints(), error.reasons().to_vec());
-        Self { hints, reasons, ..Self::of(error.kind(), &error) }
+        let told = Self { hints, reasons, ..Self::of(error.kind(), &error) };
+        if is_of_the_place(&error) { told.with_status(StatusCode::CONFLICT) } else { told }
     }
 }
 

@@ -6,6 +6,7 @@
 mod api;
 mod app;
 mod auth;
+mod background;
 pub mod document;
 mod error;
 pub mod events;

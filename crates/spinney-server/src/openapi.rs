@@ -38,7 +38,7 @@ pub(crate) struct Description {
     tag: String,
     name: String,
     parameters: Vec<Parameter>,
-    body: Option<RefOr<Schema>>,
+    body: Option<(RefOr<Schema>, Required)>,
     answers: BTreeMap<u16, Option<RefOr<Schema>>>,
     content_type: &'static str,
     schemas: Vec<(String, RefOr<Schema>)>,
@@ -90,7 +90,12 @@ impl Description {
     }
 
     pub(crate) fn body<B: ToSchema>(mut self) -> Self {
-        self.body = Some(self.refer::<B>());
+        self.body = Some((self.refer::<B>(), Required::True));
+        self
+    }
+
+    pub(crate) fn optional_body<B: ToSchema>(mut self) -> Self {
+        self.body = Some((self.refer::<B>(), Required::False));
         self
     }
 
@@ -138,9 +143,9 @@ impl Description {
                 .schema(Some(text));
             operation = operation.parameter(key);
         }
-        if let Some(schema) = self.body {
+        if let Some((schema, required)) = self.body {
             let content = ContentBuilder::new().schema(Some(schema)).build();
-            let body = RequestBodyBuilder::new().content("application/json", content).required(Some(Required::True));
+            let body = RequestBodyBuilder::new().content("application/json", content).required(Some(required));
             operation = operation.request_body(Some(body.build()));
         }
         for (status, schema) in self.answers {

@@ -76,6 +76,41 @@ pub fn table() -> Vec<Route> {
             .tells("Starts it by itself again")
             .query::<api::schedules::WhichSchedule>()
             .gives::<document::Schedule>(200),
+        get("/api/v1/workspaces", Api(Read), api::workspaces::list)
+            .tells("Workspaces, newest first")
+            .query::<api::workspaces::ListWorkspaces>()
+            .gives::<document::WorkspacePage>(200),
+        post("/api/v1/workspaces", Api(Write), api::workspaces::create)
+            .tells("Gives a piece of work its workspace: the one that it has, a warm one, or a new one")
+            .body::<api::workspaces::NewWorkspace>()
+            .gives::<document::ResolvedWorkspace>(200)
+            .gives::<document::ResolvedWorkspace>(201)
+            .gives::<document::Operation>(202),
+        get("/api/v1/workspaces/{id}", Api(Read), api::workspaces::show)
+            .tells("A workspace with all that belongs to it")
+            .query::<api::workspaces::ShowWorkspace>()
+            .gives::<document::ShownWorkspace>(200)
+            .gives::<document::Operation>(202),
+        delete("/api/v1/workspaces/{id}", Api(Write), api::workspaces::remove)
+            .tells("Moves a workspace to the trash, or refuses with every reason")
+            .query::<api::workspaces::RemoveWorkspace>()
+            .gives::<document::Workspace>(200)
+            .gives::<document::Operation>(202),
+        get("/api/v1/workspaces/{id}/verdict", Api(Read), api::workspaces::verdict)
+            .tells("Whether a workspace may go, with every reason")
+            .gives::<document::Verdict>(200)
+            .gives::<document::Operation>(202),
+        post("/api/v1/workspaces/{id}/restore", Api(Write), api::workspaces::restore)
+            .tells("Brings a workspace back from the trash")
+            .optional_body::<api::workspaces::RestoreWorkspace>()
+            .gives::<document::Workspace>(200)
+            .gives::<document::Operation>(202),
+        post("/api/v1/workspaces/{id}/pin", Api(Write), api::workspaces::pin)
+            .tells("Keeps a workspace from every sweep")
+            .gives::<document::Workspace>(200),
+        post("/api/v1/workspaces/{id}/unpin", Api(Write), api::workspaces::unpin)
+            .tells("Lets sweeps take a workspace again")
+            .gives::<document::Workspace>(200),
     ]
 }
 
@@ -85,6 +120,10 @@ fn get<H: Handler<T, App>, T: 'static>(path: &'static str, access: Access, handl
 
 fn post<H: Handler<T, App>, T: 'static>(path: &'static str, access: Access, handler: H) -> Route {
     Route { method: Method::POST, path, access, handler: on(MethodFilter::POST, handler), description: None }
+}
+
+fn delete<H: Handler<T, App>, T: 'static>(path: &'static str, access: Access, handler: H) -> Route {
+    Route { method: Method::DELETE, path, access, handler: on(MethodFilter::DELETE, handler), description: None }
 }
 
 impl Route {
@@ -100,6 +139,10 @@ impl Route {
 
     fn body<B: ToSchema>(self) -> Self {
         self.described(Description::body::<B>)
+    }
+
+    fn optional_body<B: ToSchema>(self) -> Self {
+        self.described(Description::optional_body::<B>)
     }
 
     /// What it answers with this status; errors need not be told.

@@ -243,6 +243,18 @@ impl Connection {
         self.fetch_all(query.bind(node.as_str())).await?.iter().map(job).collect()
     }
 
+    /// Tells which jobs run on a node, and in which workspaces.
+    pub async fn running_jobs(&mut self, node: &NodeId) -> Result<Vec<(JobId, WorkspaceId)>, Error> {
+        let query = sqlx::query(
+            "SELECT id, workspace_id FROM jobs WHERE node = $1 AND status = 'running' AND workspace_id IS NOT NULL",
+        );
+        let place = |row| {
+            let mut row = Reader::new("jobs", row);
+            Ok((row.parsed()?, row.parsed()?))
+        };
+        self.fetch_all(query.bind(node.as_str())).await?.iter().map(place).collect()
+    }
+
     /// Loads the job that runs in a workspace.
     pub async fn running_job_in(&mut self, workspace: &WorkspaceId) -> Result<Option<Job>, Error> {
         let query = sqlx::query(jobs_sql!("WHERE j.workspace_id = $1 AND j.status = 'running' LIMIT 1"));

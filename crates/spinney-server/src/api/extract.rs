@@ -31,6 +31,25 @@ impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
     }
 }
 
+/// A body of JSON that may be left out.
+#[derive(Debug)]
+pub(crate) struct OptionalBody<T>(pub T);
+
+impl<T: DeserializeOwned + Default> FromRequest<App> for OptionalBody<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(mut request: Request, app: &App) -> Result<Self, ApiError> {
+        // The gate has read it, within its limit.
+        let sent = axum::body::to_bytes(std::mem::take(request.body_mut()), usize::MAX).await;
+        let sent = sent.map_err(|_| ApiError::usage("the body breaks off"))?;
+        if sent.is_empty() {
+            return Ok(Self(T::default()));
+        }
+        *request.body_mut() = sent.into();
+        Body::from_request(request, app).await.map(|Body(body)| Self(body))
+    }
+}
+
 /// The part of the address behind `?`.
 #[derive(Debug)]
 pub(crate) struct Query<T>(pub T);

@@ -2,10 +2,13 @@
 
 pub(crate) mod extract;
 pub(crate) mod health;
+mod named;
 pub(crate) mod openapi;
 pub(crate) mod operations;
 pub(crate) mod schedules;
+mod page;
 pub(crate) mod streams;
+pub(crate) mod workspaces;
 
 use axum::extract::Request;
 use axum::http::StatusCode;

@@ -1,0 +1,296 @@
+//! Workspaces: found and made, judged, removed and brought back.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde::Deserialize;
+use spinney_core::work::parse_conversation;
+use spinney_core::{BranchName, CommitId, Consent, Method, Platform, ReasonCode, Remover, WorkKind, WorkspaceStatus};
+use spinney_engine::{Details, Request, Shown};
+use spinney_store::{WorkspaceFilter, WorkspaceSearch};
+use utoipa::{IntoParams, ToSchema};
+
+use super::extract::{Body, OptionalBody, Path, Query};
+use super::named::{self, NamedWork};
+use super::page::{self, Cursor};
+use crate::app::App;
+use crate::auth::Caller;
+use crate::error::{ApiError, Result};
+use crate::operations::{Answer, begin};
+use crate::{background, document};
+
+/// How many of its jobs are named, newest first.
+const MAX_JOBS: u32 = 5;
+
+/// Which workspaces are listed.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ListWorkspaces {
+    /// Of this repository: its id, or `owner/name`.
+    repository: Option<String>,
+    /// With one of these statuses, separated by commas. Without: those that are not removed.
+    status: Option<String>,
+    /// For work of this kind.
+    #[param(value_type = Option<document::WorkKind>)]
+    kind: Option<WorkKind>,
+    /// With this text in the name, the title or the branch.
+    #[param(max_length = 1000)]
+    q: Option<String>,
+    /// How many at most; without: 50.
+    #[param(minimum = 1, maximum = 200)]
+    limit: Option<u32>,
+    /// The `next` of the page before.
+    cursor: Option<String>,
+}
+
+pub(crate) async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    Query(asked): Query<ListWorkspaces>,
+) -> Result<Json<document::WorkspacePage>> {
+    let engine = app.engine_of(&caller);
+    let page = page::asked(asked.limit, asked.cursor.as_deref())?;
+    let repository = match &asked.repository {
+        Some(text) => Some(named::repository(&engine, text).await?.id),
+        None => None,
+    };
+    let live: Vec<_> = WorkspaceStatus::ALL.iter().copied().filter(|status| status.is_live()).collect();
+    let filter = WorkspaceFilter {
+        account: engine.account().to_owned(),
+        node: Some(engine.home().node().clone()),
+        repository,
+        statuses: named::words("status", asked.status.as_deref(), &live)?,
+    };
+    let search = WorkspaceSearch { filter, kind: asked.kind, text: named::text("q", asked.q)? };
+    let mut db = engine.store().read().await?;
+    let mut rows = db.workspace_page(&search, &page).await?;
+    let running = db.running_jobs(engine.home().node()).await?;
+    drop(db);
+    let next = page::cut(&mut rows, &page, |row| Cursor::behind(row.created_at, row.id.as_str()));
+    let job = |id| running.iter().find(|(_, workspace)| workspace == id).map(|(job, _)| job);
+    let workspaces = rows.iter().map(|row| document::ListedWorkspace::of(&engine, row, job(&row.id))).collect();
+    Ok(Json(document::WorkspacePage { workspaces, next }))
+}
+
+/// A piece of work that wants its workspace.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewWorkspace {
+    /// Its id, or `owner/name`.
+    repository: String,
+    #[schema(value_type = Option<document::WorkKind>)]
+    kind: Option<WorkKind>,
+    /// A number for `issue`, `pr` and `review`, an id for `thread`, words for `task`.
+    key: Option<String>,
+    title: Option<String>,
+    /// The branch, tag or commit to start from.
+    #[schema(value_type = Option<String>)]
+    base: Option<BranchName>,
+    /// A task on exactly this branch: instead of a kind and a key, or with those of a task.
+    #[schema(value_type = Option<String>)]
+    branch: Option<BranchName>,
+    /// A pull request's own branch.
+    #[schema(value_type = Option<String>)]
+    head: Option<BranchName>,
+    /// A pull request's commit, in full.
+    #[schema(value_type = Option<String>)]
+    sha: Option<CommitId>,
+    /// Whether the pull request comes from a fork.
+    #[serde(default)]
+    fork: bool,
+    /// Issues and pull requests that this belongs to, as `42` and `pr:9`: their workspace is shared.
+    #[serde(default)]
+    links: Vec<String>,
+    /// A branch whose worktree is adopted, if there is one.
+    #[schema(value_type = Option<String>)]
+    suggest: Option<BranchName>,
+    /// The conversation that asks: it gets the same workspace again.
+    conversation: Option<String>,
+}
+
+impl NewWorkspace {
+    fn request(self) -> Result<Request> {
+        let work = NamedWork {
+            kind: self.kind,
+            key: self.key.as_deref(),
+            branch: self.branch.as_ref(),
+            head: self.head.as_ref(),
+            sha: self.sha.as_ref(),
+            fork: self.fork,
+        };
+        let named = work.work()?.ok_or_else(|| ApiError::usage("no work is named: `kind` and `key` name one"))?;
+        let invalid = |error| ApiError::usage(format!("`conversation`: {error}"));
+        Ok(Request {
+            title: work.title(self.title.clone())?,
+            links: named::links(&self.links)?,
+            conversation: self.conversation.as_deref().map(parse_conversation).transpose().map_err(invalid)?,
+            base: self.base,
+            branch: self.branch,
+            head: self.head,
+            sha: self.sha,
+            fork: self.fork,
+            suggest: self.suggest,
+            platform: Platform::Api,
+            ..Request::new(named)
+        })
+    }
+}
+
+pub(crate) async fn create(State(app): State<App>, caller: Caller, Body(new): Body<NewWorkspace>) -> Result<Response> {
+    let engine = app.engine_of(&caller);
+    let context = named::context(&engine, &new.repository).await?;
+    let request = new.request()?;
+    let after = app.clone();
+    begin(&app, &caller, "workspace.create", async move {
+        let (context, resolution) = engine.resolve(context, &request, &|_| {}).await?;
+        let document = document::ResolvedWorkspace::of(&engine, &resolution);
+        let is_made = resolution.method == Method::Created;
+        if is_made {
+            background::fill_pool(&after, engine, context);
+        }
+        let is_cold = is_made && resolution.set_up_at.is_none();
+        Answer::new(if is_cold { StatusCode::CREATED } else { StatusCode::OK }, document)
+    })
+    .await
+}
+
+/// How much is told of a workspace.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ShowWorkspace {
+    /// Whether git is asked about its tree. Without, what it would say is `null`.
+    #[serde(default)]
+    details: bool,
+}
+
+pub(crate) async fn show(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Query(asked): Query<ShowWorkspace>,
+) -> Result<Response> {
+    let engine = app.engine_of(&caller);
+    let row = named::workspace(&engine, &id).await?;
+    begin(&app, &caller, "workspace.show", async move {
+        let shown = match asked.details {
+            true => engine.show(&engine.context_of(&row).await?, &row).await?,
+            false => {
+                let mut db = engine.store().read().await?;
+                let (works, ports) = (db.works_of(&row.id).await?, db.ports_of(&row.id).await?);
+                Shown { details: Details::default(), works, ports, link: None }
+            }
+        };
+        let jobs = engine.store().read().await?.jobs_in(&row.id, MAX_JOBS).await?;
+        Answer::ok(document::ShownWorkspace::of(&engine, &row, &shown, &jobs))
+    })
+    .await
+}
+
+pub(crate) async fn verdict(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Result<Response> {
+    let engine = app.engine_of(&caller);
+    let row = named::workspace(&engine, &id).await?;
+    begin(&app, &caller, "workspace.verdict", async move {
+        let context = engine.context_of(&row).await?;
+        let (word, _) = engine.ask_forge(&context, &row).await;
+        let verdict = engine.judge_told(&context, &row, Remover::Person, word.as_ref()).await?;
+        Answer::ok(document::Verdict::of(&engine, &row, &verdict))
+    })
+    .await
+}
+
+/// What may go with a workspace.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct RemoveWorkspace {
+    /// Whether all may go that can be overridden.
+    #[serde(default)]
+    force: bool,
+    /// The codes of the reasons that are let go, separated by commas.
+    allow: Option<String>,
+}
+
+impl RemoveWorkspace {
+    fn consent(&self) -> Result<Consent> {
+        match (&self.allow, self.force) {
+            (Some(_), true) => Err(ApiError::usage("`force` and `allow` do not go together")),
+            (None, true) => Ok(Consent::Force),
+            (None, false) => Ok(Consent::None),
+            (Some(codes), false) => {
+                let codes: Vec<ReasonCode> = named::words("allow", Some(codes), &[])?;
+                Ok(Consent::Codes(codes.into_iter().collect()))
+            }
+        }
+    }
+}
+
+pub(crate) async fn remove(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Query(asked): Query<RemoveWorkspace>,
+) -> Result<Response> {
+    let engine = app.engine_of(&caller);
+    let consent = asked.consent()?;
+    let row = named::workspace(&engine, &id).await?;
+    begin(&app, &caller, "workspace.remove", async move {
+        let context = engine.context_of(&row).await?;
+        let removed = engine.remove(&context, &row, &consent, &|_| {}).await?;
+        Answer::ok(document::Workspace::of(&engine, &removed.workspace))
+    })
+    .await
+}
+
+/// How a workspace comes back.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RestoreWorkspace {
+    /// A new branch for it, when its own is taken by now.
+    #[schema(value_type = Option<String>)]
+    branch: Option<BranchName>,
+}
+
+pub(crate) async fn restore(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    OptionalBody(asked): OptionalBody<RestoreWorkspace>,
+) -> Result<Response> {
+    let engine = app.engine_of(&caller);
+    let row = named::workspace(&engine, &id).await?;
+    begin(&app, &caller, "workspace.restore", async move {
+        let context = engine.context_of(&row).await?;
+        let restored = engine.restore(&context, &row, asked.branch, &|_| {}).await?;
+        Answer::ok(document::Workspace::of(&engine, &restored))
+    })
+    .await
+}
+
+pub(crate) async fn pin(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<document::Workspace>> {
+    set_pinned(&app, &caller, &id, true).await
+}
+
+pub(crate) async fn unpin(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<document::Workspace>> {
+    set_pinned(&app, &caller, &id, false).await
+}
+
+async fn set_pinned(app: &App, caller: &Caller, id: &str, pinned: bool) -> Result<Json<document::Workspace>> {
+    let engine = app.engine_of(caller);
+    let row = named::workspace(&engine, id).await?;
+    if !row.status.is_live() || row.status == WorkspaceStatus::Warm {
+        return Err(ApiError::blocked(format!("{} is {}, not somebody's", row.name, row.status)));
+    }
+    let row = engine.set_pinned(row, pinned).await?;
+    Ok(Json(document::Workspace::of(&engine, &row)))
+}

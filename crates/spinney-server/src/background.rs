@@ -1,0 +1,25 @@
+//! Work that need not keep whoever asked waiting.
+
+use std::sync::Arc;
+
+use spinney_core::in_full;
+use spinney_engine::{Context, Engine, Patience};
+
+use crate::app::App;
+
+/// Fills a repository's pool up, if it wants filling and nobody is at it.
+pub(crate) fn fill_pool(app: &App, engine: Arc<Engine>, context: Context) {
+    app.tasks().spawn(async move {
+        let repository = context.repository.name.clone();
+        if let Err(error) = fill(&engine, context).await {
+            tracing::warn!(%repository, error = in_full(&error), "its pool could not be filled");
+        }
+    });
+}
+
+async fn fill(engine: &Engine, context: Context) -> spinney_engine::Result<()> {
+    if engine.pool_wants_filling(&context).await? {
+        engine.fill_pool(context, Patience::Background, &|_| {}).await?;
+    }
+    Ok(())
+}
