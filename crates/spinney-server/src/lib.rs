@@ -24,6 +24,7 @@ pub mod routes;
 mod schedules;
 mod serve;
 mod stop;
+pub mod words;
 
 pub use error::ApiError;
 pub use listen::TlsError;

@@ -134,7 +134,7 @@ fn last_action(jobs: &Jobs<'_>, job: &Job) -> Option<String> {
     log.stop_here().ok()?;
     let mut last = None;
     while let Ok(Some(entry)) = log.next_entry() {
-        last = story::doing(&entry.event).or(last);
+        last = words::doing(&entry.event).or(last);
     }
     last
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
-use spinney_core::{Consent, Merge, Reason, ReasonCode, Verdict, Workspace};
+use spinney_core::{Consent, Merge, ReasonCode, Verdict, Workspace};
 use spinney_engine::{Among, Context, Engine, Removed};
 use spinney_server::document;
 
@@ -116,33 +116,10 @@ async fn remove(app: &App, engine: &Engine, name: &str, consent: &Consent, dry_r
     }
 }
 
-/// `2 untracked files`.
-fn in_words(reason: &Reason) -> String {
-    let adjective = match reason.code {
-        ReasonCode::Dirty => "changed",
-        ReasonCode::Untracked => "untracked",
-        ReasonCode::PreciousIgnored => "ignored",
-        ReasonCode::Unpushed => "unpushed",
-        ReasonCode::NestedRepository => "nested",
-        ReasonCode::Stash => "stashed",
-        code => return format!("{} ({code})", reason.detail),
-    };
-    match reason.detail.split_once(' ') {
-        Some((count, noun)) => format!("{count} {adjective} {noun}"),
-        None => reason.detail.clone(),
-    }
-}
-
 pub fn tell(app: &App, context: &Context, removed: &Removed) {
     let Removed { workspace, verdict, branch_deleted } = removed;
     let until = words::date(spinney_core::Timestamp::now().plus(context.config().cleanup.trash_for.0));
-    let with: Vec<_> =
-        verdict.reasons.iter().filter(|reason| reason.blocks && !reason.code.is_held()).map(in_words).collect();
-    let with = match with.as_slice() {
-        [] => String::new(),
-        [one] => format!(", with {one}"),
-        [first @ .., last] => format!(", with {} and {last}", first.join(", ")),
-    };
+    let with = words::lost_with(verdict);
     let branch = if *branch_deleted {
         format!("; its branch `{}` had nothing of its own left and went too", workspace.branch)
     } else {

@@ -1,7 +1,7 @@
 //! `spinney why`: the verdict, every reason, and the evidence.
 
 use clap::Args;
-use spinney_core::{Consent, Merge, Reason, ReasonCode, Remover, Verdict, Workspace};
+use spinney_core::{Consent, ReasonCode, Remover, Verdict, Workspace};
 use spinney_engine::Among;
 use spinney_server::document;
 
@@ -34,7 +34,7 @@ pub async fn run(app: &App, args: WhyArgs) -> Result<u8> {
     }
     let name = style::paint(style::NAME, &workspace.name);
     if verdict.removable(&Consent::None) {
-        app.ui.print(format!("{name} may go: {}", standing(&verdict)));
+        app.ui.print(format!("{name} may go: {}", words::standing(&verdict)));
     } else {
         app.ui.print(format!("{name} would not be removed:"));
     }
@@ -55,27 +55,11 @@ pub fn reasons_table(verdict: &Verdict) -> String {
         let code_style = if reason.blocks { style::WARNING } else { style::QUIET };
         let mut cells = vec![Cell::from(""), Cell::styled(code, code_style), Cell::from(reason.detail.clone())];
         if !reason.items.is_empty() {
-            cells.push(Cell::from(items_text(reason)));
+            cells.push(Cell::from(words::items_of(reason)));
         }
         table.row(cells);
     }
     table.render()
-}
-
-/// The named items, and that there are more when there are.
-fn items_text(reason: &Reason) -> String {
-    let named = reason.items.join(", ");
-    let count = reason.detail.split(' ').next().and_then(|word| word.parse::<usize>().ok()).unwrap_or(0);
-    if count > reason.items.len() { format!("{named}, …") } else { named }
-}
-
-fn standing(verdict: &Verdict) -> String {
-    match &verdict.merge {
-        Merge::Merged(evidence) => format!("merged ({})", evidence.detail),
-        Merge::Unstarted => "it has no commit of its own".to_owned(),
-        Merge::Unmerged { .. } => "all its commits are pushed".to_owned(),
-        Merge::Unknown { detail } => detail.clone(),
-    }
 }
 
 /// Ends with what to type; what was allowed already stays allowed.

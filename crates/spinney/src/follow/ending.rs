@@ -80,7 +80,7 @@ pub fn stop_word(status: JobStatus) -> &'static str {
 pub fn outcome(job: &Job) -> String {
     match job.status {
         JobStatus::Completed => delivered(job).unwrap_or_else(|| "done".to_owned()),
-        status => story::ended(status, job.outcome.error.as_deref()),
+        status => words::ended(status, job.outcome.error.as_deref()),
     }
 }
 

@@ -6,7 +6,7 @@ use spinney_core::{Job, JobEvent, JobPhase, LogEntry, Usage};
 use spinney_jobs::{Jobs, LogReader};
 
 use crate::error::Result;
-use crate::ui::story;
+use crate::ui::words;
 
 /// How often the row is read while nothing else tells that it changed.
 const LOAD_EVERY: Duration = Duration::from_millis(500);
@@ -97,7 +97,7 @@ impl Watched {
     }
 
     fn note(&mut self, entry: &LogEntry) {
-        if let Some(doing) = story::doing(&entry.event) {
+        if let Some(doing) = words::doing(&entry.event) {
             self.doing = Some(doing);
         }
         match &entry.event {

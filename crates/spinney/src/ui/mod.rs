@@ -4,7 +4,8 @@ pub mod progress;
 pub mod story;
 pub mod style;
 pub mod table;
-pub mod words;
+
+pub use spinney_server::words;
 
 use crate::ui::progress::Progress;
 

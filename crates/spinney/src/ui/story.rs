@@ -2,8 +2,9 @@
 
 use anstyle::Style;
 use spinney_core::{JobEvent, JobPhase, JobStatus, Stream};
+use spinney_server::words::{self, action, ended, one_line};
 
-use super::{style, words};
+use super::style;
 
 /// How much of a failure of a tool is shown.
 const MAX_TROUBLE_LINES: usize = 5;
@@ -115,37 +116,6 @@ impl Story {
     }
 }
 
-/// What a job is doing now, in one short line; none for an event that does not tell.
-pub fn doing(event: &JobEvent) -> Option<String> {
-    let text = match event {
-        JobEvent::Phase { phase, .. } => match phase {
-            JobPhase::Waiting => return None,
-            JobPhase::SetUp => "setting up".to_owned(),
-            JobPhase::BeforeRun => "before_run hooks".to_owned(),
-            JobPhase::Session => "working".to_owned(),
-            JobPhase::Deliver => "delivering".to_owned(),
-            JobPhase::AfterRun => "after_run hooks".to_owned(),
-            JobPhase::OnError => "on_error hooks".to_owned(),
-            JobPhase::TearDown => "tearing down".to_owned(),
-        },
-        JobEvent::ToolUse { tool, detail, .. } => action(tool, detail),
-        JobEvent::Text { text } | JobEvent::Output { text, .. } => words::first_line(text).into_owned(),
-        JobEvent::Retry { reason } => format!("tries again: {}", words::first_line(reason)),
-        JobEvent::HandOff { .. } => "handing off to a new session".to_owned(),
-        _ => return None,
-    };
-    Some(text).filter(|text| !text.is_empty())
-}
-
-/// `failed: its time was up`.
-pub fn ended(status: JobStatus, error: Option<&str>) -> String {
-    let status = status.as_str().replace('_', " ");
-    match error.map(words::first_line) {
-        Some(error) if error != status => format!("{status}: {error}"),
-        _ => status,
-    }
-}
-
 pub fn status_style(status: JobStatus) -> Style {
     match status {
         JobStatus::Completed => style::GOOD,
@@ -154,23 +124,6 @@ pub fn status_style(status: JobStatus) -> Style {
         JobStatus::Cancelled => style::QUIET,
         JobStatus::Pending | JobStatus::Running => Style::new(),
     }
-}
-
-/// What a tool does, as one would say it: each runtime has its own names for the same few tools.
-fn action(tool: &str, detail: &str) -> String {
-    let verb = match tool.to_ascii_lowercase().as_str() {
-        "edit" | "multiedit" | "notebookedit" | "write" | "write_file" | "replace" | "patch" | "apply_patch"
-        | "file_change" => "editing",
-        "read" | "read_file" | "read_many_files" => "reading",
-        "bash" | "shell" | "run_shell_command" | "command_execution" | "exec" | "execute" => "running",
-        "grep" | "glob" | "search" | "search_file_content" => "searching",
-        _ => return one_line(tool, detail),
-    };
-    one_line(verb, detail)
-}
-
-fn one_line(word: &str, detail: &str) -> String {
-    format!("{} {}", words::plain(word), words::first_line(detail)).trim_end().to_owned()
 }
 
 /// Lines of prose, without the empty ones at either end.
@@ -205,18 +158,10 @@ mod tests {
         ];
         for event in events {
             let mut lines = told(&mut Story::default(), &event);
-            lines.extend(doing(&event));
+            lines.extend(words::doing(&event));
             assert!(!lines.is_empty(), "{event:?}");
             assert!(lines.iter().flat_map(|line| line.chars()).all(|c| !c.is_control()), "{event:?}: {lines:?}");
         }
-    }
-
-    #[test]
-    fn a_tool_is_one_line_whatever_its_runtime_calls_it() {
-        assert_eq!(action("Edit", "src/lib.rs"), "editing src/lib.rs");
-        assert_eq!(action("run_shell_command", "cargo test\ncargo fmt"), "running cargo test");
-        assert_eq!(action("WebFetch", "https://example.com"), "WebFetch https://example.com");
-        assert_eq!(action("Bash", ""), "running");
     }
 
     #[test]

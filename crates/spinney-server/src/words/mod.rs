@@ -1,4 +1,10 @@
-//! Numbers and times as people say them.
+//! What people read, on the terminal and on the pages: numbers and times, what a job does, what a verdict says.
+
+mod job;
+mod verdict;
+
+pub use job::{action, doing, ended, one_line};
+pub use verdict::{items_of, lost_with, standing};
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -13,16 +19,19 @@ fn largest(seconds: u64) -> (u64, &'static str, &'static str) {
 }
 
 /// `4m`, for a column.
+#[must_use]
 pub fn age(since: Timestamp) -> String {
     let (count, unit, _) = largest(since.elapsed().as_secs());
     format!("{count}{unit}")
 }
 
 /// `4 min ago`, for a sentence.
+#[must_use]
 pub fn ago(since: Timestamp) -> String {
     span_ago(since.elapsed())
 }
 
+#[must_use]
 pub fn span_ago(elapsed: Duration) -> String {
     match largest(elapsed.as_secs()) {
         (0, ..) => "just now".to_owned(),
@@ -32,6 +41,7 @@ pub fn span_ago(elapsed: Duration) -> String {
 }
 
 /// `14 days` for `14d`; other spans as they were written.
+#[must_use]
 pub fn days(span: &str) -> String {
     match span.strip_suffix('d') {
         Some("1") => "1 day".to_owned(),
@@ -41,6 +51,7 @@ pub fn days(span: &str) -> String {
 }
 
 /// `18 ms`, `1.8 s`.
+#[must_use]
 pub fn took(duration: Duration) -> String {
     match duration.as_millis() {
         millis @ 0..1000 => format!("{millis} ms"),
@@ -49,6 +60,7 @@ pub fn took(duration: Duration) -> String {
 }
 
 /// `1m12s`, `2h05m`: how long something lasts, for a line that is rewritten.
+#[must_use]
 pub fn lasted(duration: Duration) -> String {
     let seconds = duration.as_secs();
     match seconds / 3600 {
@@ -58,17 +70,20 @@ pub fn lasted(duration: Duration) -> String {
 }
 
 /// How long it was from one time to another; zero when clocks differ.
+#[must_use]
 pub fn between(from: Timestamp, to: Timestamp) -> Duration {
     Duration::from_millis(u64::try_from(to.as_millisecond() - from.as_millisecond()).unwrap_or(0))
 }
 
 /// `$0.21`, from millionths of a dollar.
+#[must_use]
 pub fn cost(micros: u64) -> String {
     let cents = micros.div_ceil(10_000);
     format!("${}.{:02}", cents / 100, cents % 100)
 }
 
 /// `34k`: a number of which only the size matters.
+#[must_use]
 pub fn rough(number: u64) -> String {
     match number {
         0..1000 => number.to_string(),
@@ -78,6 +93,7 @@ pub fn rough(number: u64) -> String {
 }
 
 /// `29 Nov`, in the person's time zone.
+#[must_use]
 pub fn date(at: Timestamp) -> String {
     match jiff::Timestamp::from_millisecond(at.as_millisecond()) {
         Ok(at) => at.to_zoned(jiff::tz::TimeZone::system()).strftime("%-d %b").to_string(),
@@ -86,6 +102,7 @@ pub fn date(at: Timestamp) -> String {
 }
 
 /// Somebody else's text without what would steer a terminal.
+#[must_use]
 pub fn plain(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
         return Cow::Borrowed(text);
@@ -95,6 +112,7 @@ pub fn plain(text: &str) -> Cow<'_, str> {
 }
 
 /// The first line that says something, without what would steer a terminal.
+#[must_use]
 pub fn first_line(text: &str) -> Cow<'_, str> {
     plain(text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default())
 }

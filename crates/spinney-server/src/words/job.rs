@@ -1,0 +1,71 @@
+//! What a job does, in a line. What an agent says is hostile: nothing of it steers a terminal.
+
+use spinney_core::{JobEvent, JobPhase, JobStatus};
+
+use super::{first_line, plain};
+
+/// What a job is doing now, in one short line; none for an event that does not tell.
+#[must_use]
+pub fn doing(event: &JobEvent) -> Option<String> {
+    let text = match event {
+        JobEvent::Phase { phase, .. } => match phase {
+            JobPhase::Waiting => return None,
+            JobPhase::SetUp => "setting up".to_owned(),
+            JobPhase::BeforeRun => "before_run hooks".to_owned(),
+            JobPhase::Session => "working".to_owned(),
+            JobPhase::Deliver => "delivering".to_owned(),
+            JobPhase::AfterRun => "after_run hooks".to_owned(),
+            JobPhase::OnError => "on_error hooks".to_owned(),
+            JobPhase::TearDown => "tearing down".to_owned(),
+        },
+        JobEvent::ToolUse { tool, detail, .. } => action(tool, detail),
+        JobEvent::Text { text } | JobEvent::Output { text, .. } => first_line(text).into_owned(),
+        JobEvent::Retry { reason } => format!("tries again: {}", first_line(reason)),
+        JobEvent::HandOff { .. } => "handing off to a new session".to_owned(),
+        _ => return None,
+    };
+    Some(text).filter(|text| !text.is_empty())
+}
+
+/// `failed: its time was up`.
+#[must_use]
+pub fn ended(status: JobStatus, error: Option<&str>) -> String {
+    let status = status.as_str().replace('_', " ");
+    match error.map(first_line) {
+        Some(error) if error != status => format!("{status}: {error}"),
+        _ => status,
+    }
+}
+
+/// What a tool does, as one would say it: each runtime has its own names for the same few tools.
+#[must_use]
+pub fn action(tool: &str, detail: &str) -> String {
+    let verb = match tool.to_ascii_lowercase().as_str() {
+        "edit" | "multiedit" | "notebookedit" | "write" | "write_file" | "replace" | "patch" | "apply_patch"
+        | "file_change" => "editing",
+        "read" | "read_file" | "read_many_files" => "reading",
+        "bash" | "shell" | "run_shell_command" | "command_execution" | "exec" | "execute" => "running",
+        "grep" | "glob" | "search" | "search_file_content" => "searching",
+        _ => return one_line(tool, detail),
+    };
+    one_line(verb, detail)
+}
+
+/// A word and what it is about.
+#[must_use]
+pub fn one_line(word: &str, detail: &str) -> String {
+    format!("{} {}", plain(word), first_line(detail)).trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_is_one_line_whatever_its_runtime_calls_it() {
+        assert_eq!(action("Edit", "src/lib.rs"), "editing src/lib.rs");
+        assert_eq!(action("run_shell_command", "cargo test\ncargo fmt"), "running cargo test");
+        assert_eq!(action("WebFetch", "https://example.com"), "WebFetch https://example.com");
+        assert_eq!(action("Bash", ""), "running");
+    }
+}
