@@ -49,6 +49,8 @@ pub fn table() -> Vec<Route> {
         get("/login", Open, pages::login::show),
         post("/login", Open, pages::login::log_in),
         post("/logout", Page(Read), pages::login::log_out),
+        get("/assets/{name}", Open, pages::assets::show),
+        get("/", Page(Read), pages::home::home),
         get("/api/v1/openapi.json", Api(Read), api::openapi::document).tells("This document").gives::<AnyJson>(200),
         get("/api/v1/events", Api(Read), api::streams::events)
             .tells("What happens, as it happens; goes on behind `Last-Event-ID`")

@@ -1,18 +1,31 @@
 //! The dashboard: pages made here, with a little script of their own. Everything that comes from elsewhere is escaped by
 //! the templates.
+//!
+//! A page is whole without its script. What is marked `data-live` is taken over from a fresh copy of the page whenever
+//! something happens. Lists are made from the store alone; git is asked about one workspace, on its page.
 
+mod answer;
+pub(crate) mod assets;
+mod bar;
+mod frame;
+pub(crate) mod home;
 pub(crate) mod login;
+mod mark;
+mod rows;
 
 use askama::Template;
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
+use spinney_core::Reason;
 
 use crate::error::ApiError;
 
 #[derive(Template)]
 #[template(path = "error.html")]
 struct ErrorPage<'a> {
+    title: &'a str,
     message: &'a str,
+    reasons: &'a [Reason],
     hints: &'a [String],
 }
 
@@ -21,7 +34,14 @@ pub(crate) fn error_page(error: &ApiError) -> Response {
     if error.status.is_server_error() {
         tracing::error!(kind = error.kind, message = %error.message, "page failed");
     }
-    (error.status, render(&ErrorPage { message: &error.message, hints: &error.hints })).into_response()
+    let title = match error.status {
+        StatusCode::NOT_FOUND => "Not here",
+        StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED => "Not allowed",
+        status if status.is_server_error() => "Something broke",
+        _ => "That can't be done",
+    };
+    let page = ErrorPage { title, message: &error.message, reasons: &error.reasons, hints: &error.hints };
+    (error.status, render(&page)).into_response()
 }
 
 /// A template as a page.

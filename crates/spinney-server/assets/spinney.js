@@ -1,0 +1,217 @@
+// What a page does by itself: it shows anew what changed, and follows a job's log. Everything that comes from elsewhere
+// becomes text, never markup; the pieces of our own pages that are taken over were escaped by the server.
+"use strict";
+
+(() => {
+  const SETTLE_MS = 300;
+  const MAX_ROWS = 4000;
+
+  // The parts of this page that are marked are taken over from a fresh copy of it.
+  let refreshing = false;
+  let again = false;
+
+  async function refresh() {
+    if (refreshing) {
+      again = true;
+      return;
+    }
+    refreshing = true;
+    try {
+      const address = location.pathname + location.search;
+      const answer = await fetch(address, { headers: { accept: "text/html" }, redirect: "error" });
+      if (!answer.ok) return;
+      const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+      for (const part of document.querySelectorAll("[data-live]")) {
+        const other = fresh.querySelector(`[data-live="${CSS.escape(part.dataset.live)}"]`);
+        if (other && other.innerHTML !== part.innerHTML) takeOver(part, other);
+      }
+    } catch {
+      // The stream tells when the server is there again.
+    } finally {
+      refreshing = false;
+      if (again) {
+        again = false;
+        setTimeout(refresh, SETTLE_MS);
+      }
+    }
+  }
+
+  function takeOver(part, other) {
+    // Nobody loses what they are typing.
+    const active = document.activeElement;
+    if (part.contains(active) && active.matches("input, textarea, select")) return;
+    const place = part.contains(active) ? path(part, active) : null;
+    const open = new Set([...part.querySelectorAll("details[open]")].map((details) => key(details)));
+    const scrolled = [...part.querySelectorAll(".scroll")].map((element) => element.scrollLeft);
+    part.replaceChildren(...[...other.childNodes].map((node) => document.importNode(node, true)));
+    for (const details of part.querySelectorAll("details")) if (open.has(key(details))) details.open = true;
+    part.querySelectorAll(".scroll").forEach((element, index) => (element.scrollLeft = scrolled[index] ?? 0));
+    if (place) place.reduce((element, index) => element?.children[index], part)?.focus({ preventScroll: true });
+  }
+
+  function key(details) {
+    return details.querySelector("summary")?.textContent.trim() ?? "";
+  }
+
+  function path(from, element) {
+    const steps = [];
+    for (let at = element; at !== from; at = at.parentElement) {
+      steps.unshift([...at.parentElement.children].indexOf(at));
+    }
+    return steps;
+  }
+
+  // Something happened: once it is quiet for a moment, the page is shown anew.
+  let timer = 0;
+  function soon() {
+    clearTimeout(timer);
+    timer = setTimeout(refresh, SETTLE_MS);
+  }
+
+  // Every event counts, whatever its name; so the stream is read here, where an EventSource would have to know all names.
+  let reading = null;
+
+  async function listen() {
+    if (reading || !document.querySelector("[data-live]")) return;
+    const own = (reading = new AbortController());
+    for (let wait = 1000, begun = false; reading === own; wait = Math.min(2 * wait, 30_000)) {
+      try {
+        const answer = await fetch("/api/v1/events", { headers: { accept: "text/event-stream" }, signal: own.signal });
+        if (!answer.ok) return;
+        // What happened while nobody listened is on the fresh page.
+        if (begun) soon();
+        begun = true;
+        const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+        for (let rest = ""; ; ) {
+          const { done, value } = await reader.read();
+          if (done) break;
+          wait = 1000;
+          const lines = (rest + value).split("\n");
+          rest = lines.pop();
+          if (lines.some((line) => line.startsWith("data:"))) soon();
+        }
+      } catch {
+        // It is tried again.
+      }
+      if (reading === own) await new Promise((resolve) => setTimeout(resolve, wait));
+    }
+  }
+
+  function rest() {
+    reading?.abort();
+    reading = null;
+  }
+
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) return rest();
+    soon();
+    listen();
+  });
+  window.addEventListener("pagehide", rest);
+  if (!document.hidden) listen();
+
+  // A job's log.
+  const log = document.querySelector("[data-log]");
+  if (log) follow(log);
+
+  function follow(log) {
+    const latest = document.querySelector("[data-latest]");
+    const tools = new Map();
+    let sticks = true;
+    const atEnd = () => log.scrollHeight - log.scrollTop - log.clientHeight < 24;
+    const toEnd = () => (log.scrollTop = log.scrollHeight);
+    log.addEventListener("scroll", () => {
+      sticks = atEnd();
+      if (latest) latest.hidden = sticks;
+    });
+    latest?.addEventListener("click", () => {
+      sticks = true;
+      toEnd();
+      log.focus({ preventScroll: true });
+    });
+    toEnd();
+    if (log.dataset.over === "true") return;
+
+    const source = new EventSource(log.dataset.log);
+    source.addEventListener("entry", (event) => {
+      // What the page had from the start comes again with the stream.
+      if (Number(event.lastEventId) <= Number(log.dataset.end)) return;
+      append(JSON.parse(event.data));
+      if (log.childElementCount > MAX_ROWS) log.firstElementChild.remove();
+      if (sticks) toEnd();
+    });
+    source.addEventListener("end", () => {
+      source.close();
+      soon();
+    });
+    window.addEventListener("pagehide", () => source.close());
+
+    function append(entry) {
+      const row = rows[entry.type]?.(entry, tools);
+      if (row) log.append(row);
+    }
+  }
+
+  // What steers a terminal, and what turns text around.
+  const STEERS = /\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b[[(][0-?]*[ -/]*[@-~]|\u001b.|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
+  const plain = (text) => String(text ?? "").replace(STEERS, "");
+  const firstLine = (text) => plain(text).split("\n").map((line) => line.trim()).find(Boolean) ?? "";
+
+  function element(name, kind, text) {
+    const made = document.createElement(name);
+    made.className = kind;
+    if (text !== undefined) made.textContent = plain(text);
+    return made;
+  }
+
+  const PHASES = {
+    waiting: "waits for", set_up: "set up", before_run: "before_run", session: "session", deliver: "deliver",
+    after_run: "after_run", on_error: "on_error", tear_down: "tear down",
+  };
+
+  const rows = {
+    phase: ({ phase, detail }) => element("p", "phase", detail ? `${PHASES[phase] ?? phase}: ${detail}` : PHASES[phase] ?? phase),
+    warning: ({ text }) => element("p", "note", text),
+    session_started: ({ model, resumed }) => {
+      const words = [resumed ? "goes on with the session before" : "", model ?? ""].filter(Boolean).join(", ");
+      return words ? element("p", "left", words) : null;
+    },
+    text: ({ text }) => (text.trim() ? element("p", "said", text.trim()) : null),
+    tool_use: ({ id, tool, detail }, tools) => {
+      const row = element("p", "tool bare");
+      fillTool(row, tool, detail);
+      if (id) tools.set(id, { row, tool, detail });
+      return row;
+    },
+    tool_result: ({ id, is_error: isError, text }, tools) => {
+      const known = tools.get(id);
+      tools.delete(id);
+      if (!known) return isError ? element("p", "error", text) : null;
+      if (!text.trim() && !isError) return null;
+      const details = element("details", isError ? "tool wrong" : "tool");
+      const summary = document.createElement("summary");
+      fillTool(summary, known.tool, known.detail);
+      details.append(summary, element("pre", "", text));
+      known.row.replaceWith(details);
+      return null;
+    },
+    retry: ({ reason }) => element("p", "note", `tries again: ${firstLine(reason)}`),
+    permission_denied: ({ tool, detail }) => element("p", "note", `was not allowed: ${tool} ${firstLine(detail)}`),
+    output: ({ stream, text, cut_bytes: cut }) =>
+      element("p", stream === "stderr" ? "printed err" : "printed", cut ? `${text}… (${cut} bytes more)` : text),
+    hand_off: ({ note }) => {
+      const details = element("details", "tool");
+      details.append(element("summary", "", "its context is full; its note for the next session"), element("pre", "", note));
+      return details;
+    },
+    session_finished: ({ error }) => (error ? element("p", "error", error) : null),
+    finished: ({ status, error }) => {
+      const word = status.replaceAll("_", " ");
+      return element("p", status === "completed" ? "end" : "end bad", error && error !== word ? `${word}: ${error}` : word);
+    },
+  };
+
+  function fillTool(into, tool, detail) {
+    into.append(element("b", "", tool), ` ${firstLine(detail)}`);
+  }
+})();

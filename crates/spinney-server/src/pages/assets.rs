@@ -1,0 +1,79 @@
+//! Style, script and icon: compiled in, each under a name that changes with its content.
+
+use std::sync::LazyLock;
+
+use axum::extract::Path;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use sha2::{Digest, Sha256};
+
+use super::error_page;
+use crate::error::ApiError;
+
+/// What a name stands for never changes.
+const FOR_EVER: &str = "public, max-age=31536000, immutable";
+/// Enough of a hash to tell one version from another.
+const HASH_BYTES: usize = 8;
+
+struct Asset {
+    path: String,
+    content_type: &'static str,
+    content: &'static str,
+}
+
+impl Asset {
+    fn new(stem: &str, extension: &str, content_type: &'static str, content: &'static str) -> Self {
+        let hash = Sha256::digest(content);
+        let hash: String = hash.iter().take(HASH_BYTES).map(|byte| format!("{byte:02x}")).collect();
+        Self { path: format!("/assets/{stem}-{hash}.{extension}"), content_type, content }
+    }
+}
+
+static STYLE: LazyLock<Asset> =
+    LazyLock::new(|| Asset::new("spinney", "css", "text/css; charset=utf-8", include_str!("../../assets/spinney.css")));
+static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
+    Asset::new("spinney", "js", "text/javascript; charset=utf-8", include_str!("../../assets/spinney.js"))
+});
+static ICON: LazyLock<Asset> =
+    LazyLock::new(|| Asset::new("icon", "svg", "image/svg+xml", include_str!("../../assets/icon.svg")));
+
+pub(crate) fn style() -> &'static str {
+    &STYLE.path
+}
+
+pub(crate) fn script() -> &'static str {
+    &SCRIPT.path
+}
+
+pub(crate) fn icon() -> &'static str {
+    &ICON.path
+}
+
+/// One of them; there are no others.
+pub(crate) async fn show(Path(name): Path<String>) -> Response {
+    let all = [&*STYLE, &*SCRIPT, &*ICON];
+    let is_meant = |asset: &&&Asset| asset.path.strip_prefix("/assets/") == Some(name.as_str());
+    match all.iter().find(is_meant) {
+        Some(asset) => ([(CONTENT_TYPE, asset.content_type), (CACHE_CONTROL, FOR_EVER)], asset.content).into_response(),
+        None => error_page(&ApiError::not_found("there is nothing here")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_tells_its_content() {
+        let one = Asset::new("a", "css", "text/css", "x");
+        assert_ne!(one.path, Asset::new("a", "css", "text/css", "y").path);
+        assert!(style().starts_with("/assets/spinney-") && style().ends_with(".css"), "{}", style());
+    }
+
+    #[test]
+    fn nothing_asks_another_place() {
+        for asset in [&*STYLE, &*SCRIPT] {
+            assert!(!asset.content.contains("http:") && !asset.content.contains("https:"), "{}", asset.path);
+        }
+    }
+}

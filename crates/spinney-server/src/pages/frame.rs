@@ -1,0 +1,115 @@
+//! What every page has around it: who looks, what they may, and what was just done.
+
+use serde::Deserialize;
+use spinney_core::Scope;
+
+use crate::auth::{Caller, Via};
+
+/// What stands around a page.
+#[derive(Debug)]
+pub(crate) struct Frame {
+    /// The part of the dashboard that the page belongs to.
+    part: &'static str,
+    pub account: String,
+    /// Goes into every form; empty where nobody needs it.
+    pub csrf: String,
+    scope: Scope,
+    is_session: bool,
+    pub told: Option<Told>,
+}
+
+/// A page's own part of its address: a code for what was just done, never a text.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Did {
+    #[serde(default)]
+    pub did: String,
+}
+
+/// What was just done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Told {
+    pub kind: &'static str,
+    pub text: &'static str,
+}
+
+/// The parts of the dashboard: their names and addresses.
+const PARTS: [(&str, &str); 10] = [
+    ("Home", "/"),
+    ("Repositories", "/repositories"),
+    ("Jobs", "/jobs"),
+    ("Fleet", "/fleet"),
+    ("Conflicts", "/conflicts"),
+    ("Schedules", "/schedules"),
+    ("Trash", "/trash"),
+    ("Audit", "/audit"),
+    ("Tokens", "/tokens"),
+    ("API", "/api"),
+];
+
+impl Frame {
+    pub(crate) fn new(caller: &Caller, part: &'static str, did: &Did) -> Self {
+        let csrf = match &caller.via {
+            Via::Session { csrf, .. } => csrf.as_str().to_owned(),
+            Via::Socket | Via::Token(_) => String::new(),
+        };
+        Self {
+            part,
+            account: caller.account.to_string(),
+            is_session: !csrf.is_empty(),
+            csrf,
+            scope: caller.scope,
+            told: told(&did.did),
+        }
+    }
+
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (&'static str, &'static str, bool)> {
+        PARTS.into_iter().map(|(name, path)| (name, path, name == self.part))
+    }
+
+    /// Whether there is a session to end.
+    pub(crate) fn can_log_out(&self) -> bool {
+        self.is_session
+    }
+
+    pub(crate) fn may_write(&self) -> bool {
+        self.scope >= Scope::Write
+    }
+
+    pub(crate) fn may_admin(&self) -> bool {
+        self.scope >= Scope::Admin
+    }
+}
+
+/// What a code says. An address can hold any text, so that only what is known here is shown.
+fn told(code: &str) -> Option<Told> {
+    let (kind, text) = match code {
+        "made" => ("done", "The workspace is ready."),
+        "found" => ("done", "This work has its workspace already: here it is."),
+        "refused" => ("refused", "It was not removed: see what it holds."),
+        "removed" => ("done", "It is in the trash, whole."),
+        "restored" => ("done", "It is back: same directory, branch, index and files."),
+        "pinned" => ("done", "Pinned: no sweep takes it."),
+        "unpinned" => ("done", "No longer pinned."),
+        "started" => ("done", "The job has begun."),
+        "retried" => ("done", "The job goes on."),
+        "cancelling" => ("noted", "Its agent was asked to end; its work stays where it is."),
+        "revoked" => ("done", "The token counts no more."),
+        "ran" => ("done", "It was asked to run now."),
+        "paused" => ("done", "Paused."),
+        "resumed" => ("done", "It runs again at its times."),
+        _ => return None,
+    };
+    Some(Told { kind, text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_can_not_make_a_page_say_anything() {
+        assert_eq!(told("<b>your password</b>"), None);
+        assert_eq!(told(""), None);
+        assert!(told("removed").is_some());
+    }
+}

@@ -1,0 +1,171 @@
+//! The first page: what runs, what waits and why, what needs a person, and how much room is left.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use askama::Template;
+use axum::extract::State;
+use spinney_core::{Job, JobStatus, LogEntry, Push, Timestamp, Workspace, WorkspaceStatus};
+use spinney_engine::{Among, Engine, Sizes, plural, size};
+use spinney_jobs::{Jobs, LogReader};
+
+use super::answer::{Asked, Result};
+use super::bar::Bar;
+use super::frame::{Did, Frame};
+use super::render;
+use super::rows::{JobRow, WorkspaceRow, running_in};
+use crate::app::App;
+use crate::auth::Caller;
+use crate::words;
+
+/// How many jobs of a kind a list has at most.
+const LISTED: u32 = 100;
+/// Failures that are older are history, not something to do.
+const LATELY: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// How much of a log's end is read for what its job does now.
+const TAIL_BYTES: u64 = 16 << 10;
+
+#[derive(Template)]
+#[template(path = "home.html")]
+struct HomePage {
+    frame: Frame,
+    is_empty: bool,
+    has_jobs: bool,
+    running: Vec<Running>,
+    waiting: Vec<JobRow>,
+    failed: Vec<JobRow>,
+    broken: Vec<WorkspaceRow>,
+    room: Room,
+}
+
+/// A job that runs.
+struct Running {
+    row: JobRow,
+    doing: String,
+    context: Option<(Bar, u64)>,
+    cost: String,
+}
+
+/// What is left.
+struct Room {
+    disk: Bar,
+    disk_words: String,
+    free: String,
+    limit: Bar,
+    limit_words: String,
+    limit_where: String,
+    pool: Bar,
+    pool_words: String,
+    pool_where: String,
+}
+
+pub(crate) async fn home(State(app): State<App>, caller: Caller, Asked(did): Asked<Did>) -> Result {
+    let engine = app.engine_of(&caller);
+    let jobs = app.jobs(&engine)?;
+    let unfinished = jobs.list(None, &[JobStatus::Running, JobStatus::Pending], LISTED).await?;
+    let (now, mut waiting): (Vec<Job>, Vec<Job>) =
+        unfinished.into_iter().partition(|job| job.status == JobStatus::Running);
+    waiting.reverse();
+    let recent = jobs.list(None, &[], LISTED).await?;
+    let workspaces = engine.workspaces(None, Among::All).await?;
+    let repositories = engine.repositories().await?;
+    let running_in = running_in(&now);
+    let broken = workspaces.iter().filter(|workspace| needs_somebody(workspace.status));
+    Ok(render(&HomePage {
+        frame: Frame::new(&caller, "Home", &did),
+        is_empty: repositories.is_empty(),
+        has_jobs: !recent.is_empty(),
+        waiting: waiting.iter().map(JobRow::new).collect(),
+        failed: to_look_at(&recent).into_iter().map(JobRow::new).collect(),
+        broken: broken.map(|workspace| WorkspaceRow::new(workspace, &running_in)).collect(),
+        room: Room::of(&engine, &workspaces, repositories.len()),
+        running: load_running(&engine, &jobs, &now).await?,
+    }))
+}
+
+/// What only a person can mend.
+fn needs_somebody(status: WorkspaceStatus) -> bool {
+    matches!(status, WorkspaceStatus::Broken | WorkspaceStatus::Lost)
+}
+
+/// The jobs that ended badly lately, unless the same work was taken up again since.
+fn to_look_at(newest_first: &[Job]) -> Vec<&Job> {
+    let since = Timestamp::now().minus(LATELY);
+    let mut seen = HashSet::new();
+    let mut found = Vec::new();
+    for job in newest_first {
+        let is_newest = seen.insert((&job.repository_id, &job.work));
+        let is_bad = matches!(job.status, JobStatus::Failed | JobStatus::TimedOut | JobStatus::Interrupted)
+            || (job.status == JobStatus::Completed && job.outcome.push == Some(Push::Refused));
+        if is_newest && is_bad && job.ended_at.is_some_and(|ended| ended > since) {
+            found.push(job);
+        }
+    }
+    found
+}
+
+async fn load_running(engine: &Engine, jobs: &Jobs<'_>, now: &[Job]) -> Result<Vec<Running>> {
+    let mut running = Vec::new();
+    for job in now {
+        let session = engine.store().read().await?.sessions_of(&job.id).await?.pop();
+        let context = session.as_ref().and_then(|session| session.context_tokens.zip(session.context_window));
+        let context = context.filter(|(_, window)| *window > 0).map(|(tokens, window)| {
+            let percent = tokens.min(window) * 100 / window;
+            (Bar::new(tokens, window, format!("{percent} % of the context")).short(), percent)
+        });
+        let spent = session.map_or(job.outcome.usage, |session| job.outcome.usage.plus(session.usage));
+        let log = jobs.log(&job.id);
+        let doing = tokio::task::spawn_blocking(move || last_doing(log)).await;
+        let doing = doing.ok().and_then(std::result::Result::ok).flatten().unwrap_or_default();
+        let cost = spent.cost_micros.map(words::cost).unwrap_or_default();
+        running.push(Running { row: JobRow::new(job), doing, context, cost });
+    }
+    Ok(running)
+}
+
+/// What the end of a log says that its job does.
+fn last_doing(mut log: LogReader) -> spinney_jobs::Result<Option<String>> {
+    log.skip_to_last(TAIL_BYTES)?;
+    log.stop_here()?;
+    let mut last = None;
+    while let Some(LogEntry { event, .. }) = log.next_entry()? {
+        last = words::doing(&event).or(last);
+    }
+    Ok(last)
+}
+
+impl Room {
+    fn of(engine: &Engine, workspaces: &[Workspace], repositories: usize) -> Self {
+        let config = engine.config();
+        let sizes = Sizes::of(workspaces);
+        let free = engine.free_disk().unwrap_or(0);
+        let limit = config.limits.max_workspaces;
+        let mut live: HashMap<String, u64> = HashMap::new();
+        for workspace in workspaces.iter().filter(|row| row.status.is_live() && row.status != WorkspaceStatus::Warm) {
+            *live.entry(workspace.repository.to_string()).or_default() += 1;
+        }
+        let (fullest, count) = live.into_iter().max_by_key(|(_, count)| *count).unwrap_or_default();
+        let warm = workspaces.iter().filter_map(|row| row.metadata.warm.as_ref());
+        let ready = warm.filter(|warm| warm.ready && !warm.template).count() as u64;
+        let wanted = u64::from(config.pool.size) * repositories as u64;
+        Self {
+            disk: Bar::new(sizes.bytes, sizes.bytes.saturating_add(free), "what the trees take of the disk"),
+            disk_words: format!("{} in {}", size(sizes.bytes), plural(sizes.trees, "tree")),
+            free: format!("{} free", size(free)),
+            limit: Bar::new(count, u64::from(limit), "how many workspaces there may be"),
+            limit_words: if limit == 0 { format!("{count} live") } else { format!("{count} of {limit}") },
+            limit_where: if fullest.is_empty() {
+                "no workspace yet".to_owned()
+            } else {
+                format!("in {fullest}, the fullest")
+            },
+            pool: Bar::new(ready, wanted.max(ready), "how much of the pool is ready").calm(),
+            pool_words: format!("{ready} of {wanted}"),
+            pool_where: if wanted == 0 {
+                "`pool.size` is 0: nothing is kept warm".to_owned()
+            } else {
+                "ready before anybody asks".to_owned()
+            },
+        }
+    }
+}
