@@ -12,6 +12,7 @@ use serde_json::Value;
 use spinney_core::{LongOperation, LongOperationStatus, OperationId, Timestamp};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
+use tracing::Instrument;
 
 use crate::app::App;
 use crate::auth::Caller;
@@ -57,9 +58,9 @@ where
     let task_id = id.clone();
     let (followed, is_followed) = oneshot::channel::<()>();
     // It reads and writes files, some of them many: on a thread of its own, so that other requests do not wait for it.
-    let handle = Handle::current();
+    let (handle, work) = (Handle::current(), work.in_current_span());
     let work = app.tasks().spawn_blocking(move || handle.block_on(work));
-    app.tasks().spawn(async move {
+    let task = async move {
         let outcome = work.await.unwrap_or_else(|_| Err(ApiError::failed("this request broke something here")));
         let Err(outcome) = sender.send(outcome) else { return };
         // Nobody waits any more: it is told by its row, once that is there.
@@ -69,7 +70,8 @@ where
                 tracing::error!(message = %error.message, "the end of an operation could not be recorded");
             }
         }
-    });
+    };
+    app.tasks().spawn(task.in_current_span());
     if let Ok(outcome) = tokio::time::timeout(PATIENCE, &mut receiver).await {
         let broken = || ApiError::failed("this request broke something here");
         return Ok(outcome.map_err(|_| broken())??.into_response());

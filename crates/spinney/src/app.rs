@@ -34,10 +34,6 @@ impl App {
             Color::Always => anstream::ColorChoice::Always.write_global(),
             Color::Never => anstream::ColorChoice::Never.write_global(),
         }
-        if global.verbose {
-            let max = tracing::Level::DEBUG;
-            tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(max).without_time().init();
-        }
         let live = std::io::stderr().is_terminal() && !global.quiet && !global.json && !environment.is_ci();
         let ui = Ui { quiet: global.quiet, json: global.json, progress: Progress::new(live) };
         Self { global, environment, ui, takes_interrupts: AtomicBool::new(false) }

@@ -10,6 +10,7 @@ mod environment;
 mod error;
 mod follow;
 mod jobs;
+mod log;
 mod ui;
 
 use std::process::ExitCode;
@@ -46,10 +47,12 @@ fn main() -> ExitCode {
             return ExitCode::from(error.exit_status());
         }
     };
+    let is_daemon = matches!(cli.command, Command::Serve(_));
+    log::begin(&cli.global, is_daemon);
     // One command is one thing after the other; the daemon is many at once.
-    let mut builder = match cli.command {
-        Command::Serve(_) => tokio::runtime::Builder::new_multi_thread(),
-        _ => tokio::runtime::Builder::new_current_thread(),
+    let mut builder = match is_daemon {
+        true => tokio::runtime::Builder::new_multi_thread(),
+        false => tokio::runtime::Builder::new_current_thread(),
     };
     let runtime = match builder.enable_all().build() {
         Ok(runtime) => runtime,

@@ -9,6 +9,7 @@ use axum::http::{HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tokio::time::timeout;
+use tracing::Instrument;
 
 use super::{Caller, Via};
 use crate::app::App;
@@ -46,13 +47,13 @@ pub(crate) async fn pass(State(gate): State<Gate>, mut request: Request, next: N
     }
     // A client that goes away in the middle of a change does not leave it half done: it goes on by itself.
     let tasks = app.tasks().clone();
-    let change = tasks.spawn(async move {
+    let change = async move {
         match caller.filter(|_| request.headers().contains_key(idempotency::HEADER)) {
             Some(caller) => idempotency::once(&app, &caller, request, body, next).await,
             None => next.run(request).await,
         }
-    });
-    match timeout(ANSWER_WITHIN, change).await {
+    };
+    match timeout(ANSWER_WITHIN, tasks.spawn(change.in_current_span())).await {
         Ok(Ok(response)) => response,
         Ok(Err(_)) => ApiError::failed("this request broke something here").into_response(),
         Err(_) => ApiError::unavailable("it takes too long, and goes on").into_response(),

@@ -44,6 +44,7 @@ fn announce(app: &App, listening: &Listening) {
     if app.global.json {
         let started = json!({ "address": address, "url": url, "socket": socket, "link": link });
         anstream::println!("{started}");
+        tracing::info!("listening on {url}");
         return;
     }
     anstream::eprintln!("listening on {url}");
