@@ -183,7 +183,7 @@ impl From<spinney_store::Error> for ApiError {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         if self.status.is_server_error() {
-            tracing::error!(kind = self.kind, message = %self.message, "request failed");
+            tracing::error!(kind = self.kind, cause = %self.message, "request failed");
         }
         let mut response = (self.status, Json(self.document())).into_response();
         let headers = response.headers_mut();

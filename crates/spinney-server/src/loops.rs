@@ -46,7 +46,7 @@ pub(crate) async fn run(app: App) {
 async fn schedules(app: &App) {
     loop {
         let wake = tick_schedules(app).await.unwrap_or_else(|error| {
-            tracing::error!(message = %error.message, "schedules could not be looked at");
+            tracing::error!(cause = %error.message, "schedules could not be looked at");
             Timestamp::now().plus(LOOK_EVERY)
         });
         tokio::select! {
@@ -81,7 +81,7 @@ async fn chores(app: &App) {
         let wake = match ticked {
             Ok(Ok(wake)) => wake,
             Ok(Err(error)) => {
-                tracing::error!(message = %error.message, "chores could not be looked at");
+                tracing::error!(cause = %error.message, "chores could not be looked at");
                 Timestamp::now().plus(LOOK_AGAIN)
             }
             Err(_) => Timestamp::now().plus(LOOK_AGAIN),
@@ -102,11 +102,11 @@ async fn sleep_until(wake: Timestamp) {
 /// Looks after jobs.
 async fn jobs(app: &App) {
     if let Err(error) = take_up_interrupted(app).await {
-        tracing::error!(message = %error.message, "interrupted jobs could not be looked for");
+        tracing::error!(cause = %error.message, "interrupted jobs could not be looked for");
     }
     loop {
         if let Err(error) = look_after_jobs(app).await {
-            tracing::error!(message = %error.message, "jobs could not be looked at");
+            tracing::error!(cause = %error.message, "jobs could not be looked at");
         }
         tokio::select! {
             () = tokio::time::sleep(LOOK_EVERY) => {},
@@ -121,7 +121,7 @@ async fn look_after_jobs(app: &App) -> Result<()> {
     for job in settled {
         tracing::warn!(job = %job.id, agent = job.agent, "its process died");
         if let Err(error) = try_again(app, &job).await {
-            tracing::error!(job = %job.id, message = %error.message, "it could not be tried again");
+            tracing::error!(job = %job.id, cause = %error.message, "it could not be tried again");
         }
     }
     Ok(())

@@ -107,7 +107,7 @@ pub(crate) async fn tick(app: &App, is_start: bool) -> Result<Timestamp> {
             match attend(app, &engine, chore, is_start).await {
                 Ok(Some(next)) => wake = wake.min(next),
                 Ok(None) => {}
-                Err(error) => tracing::error!(chore = chore.name(), message = %error.message, "a chore failed"),
+                Err(error) => tracing::error!(chore = chore.name(), cause = %error.message, "a chore failed"),
             }
         }
     }
@@ -153,7 +153,7 @@ async fn attend(app: &App, engine: &Engine, chore: Chore, is_start: bool) -> Res
         Err(error) => {
             row.last_report = error.document();
             row.failures += 1;
-            tracing::error!(chore = chore.name(), message = %error.message, "a chore failed");
+            tracing::error!(chore = chore.name(), cause = %error.message, "a chore failed");
         }
     }
     engine.store().read().await?.update_schedule(&mut row).await?;

@@ -67,7 +67,7 @@ where
         if is_followed.await.is_ok() {
             let told = tell(&task_app, &task_id, outcome).await;
             if let Err(error) = told {
-                tracing::error!(message = %error.message, "the end of an operation could not be recorded");
+                tracing::error!(cause = %error.message, "the end of an operation could not be recorded");
             }
         }
     };

@@ -32,7 +32,7 @@ struct ErrorPage<'a> {
 /// What a person sees instead of a page.
 pub(crate) fn error_page(error: &ApiError) -> Response {
     if error.status.is_server_error() {
-        tracing::error!(kind = error.kind, message = %error.message, "page failed");
+        tracing::error!(kind = error.kind, cause = %error.message, "page failed");
     }
     let title = match error.status {
         StatusCode::NOT_FOUND => "Not here",
