@@ -6,7 +6,7 @@
 //! 3. Merging it into base would change nothing: a squash or a rebase, and base did not touch those lines since.
 //! 4. Its patch is in base, as one commit or commit by commit: a squash or a rebase, and base changed the lines since.
 //!
-//! Objects are written for 3 and 4 (a tree, a commit), but no ref: the next gc takes them.
+//! Objects are made for 3 and 4 (a tree, a commit), beside the repository's own, and go with the question.
 
 use spinney_core::{CommitId, Evidence, EvidenceKind, Merge};
 
@@ -31,7 +31,7 @@ impl Repository {
         if fork == *tip {
             return Ok(merged(EvidenceKind::Ancestor, format!("`{}` is in the history of base", tip.short())));
         }
-        match self.look_for_content(tip, base_tip, &fork).await {
+        match self.with_scratch_objects()?.look_for_content(tip, base_tip, &fork).await {
             Ok(Some(evidence)) => Ok(Merge::Merged(evidence)),
             Ok(None) => {
                 let detail = format!("base at `{}` has neither its commits nor its changes", base_tip.short());

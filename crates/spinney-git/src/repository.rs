@@ -119,6 +119,9 @@ impl Repository {
     /// The same repository for questions that make objects on the way: its calls write them into a directory that goes
     /// with the last clone of it.
     pub fn with_scratch_objects(&self) -> Result<Self> {
+        if self.scratch.is_some() {
+            return Ok(self.clone());
+        }
         let objects = ScratchObjects::make(self.common_dir(), &self.require_state_dir()?)?;
         Ok(Self { scratch: Some(Arc::new(objects)), ..self.clone() })
     }
