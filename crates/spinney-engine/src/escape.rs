@@ -20,14 +20,14 @@ use crate::{Error, Result};
 
 /// How many paths are told; of more, only how many.
 const MOST_PATHS: usize = 1000;
-const MOST_PATH_CHARACTERS: usize = 400;
+pub(crate) const MOST_PATH_CHARACTERS: usize = 400;
 /// How many paths a sentence names.
 const NAMED: usize = 10;
 /// What can be said of a file.
 const WAYS: [&str; 4] = [CHANGED, NEW, DELETED, STAGED];
-const CHANGED: &str = "changed";
-const NEW: &str = "new";
-const DELETED: &str = "deleted";
+pub(crate) const CHANGED: &str = "changed";
+pub(crate) const NEW: &str = "new";
+pub(crate) const DELETED: &str = "deleted";
 const STAGED: &str = "staged";
 /// As few files as one thread looks at in the time that starting another takes.
 const WORTH_A_THREAD: usize = 1000;

@@ -15,6 +15,7 @@ mod clean;
 mod clone;
 mod command;
 mod commit_all;
+mod config_text;
 mod conflict;
 mod contents;
 mod credential;

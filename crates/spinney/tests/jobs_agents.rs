@@ -92,6 +92,29 @@ fn what_changes_in_the_main_checkout_is_told_by_path() {
 }
 
 #[test]
+fn what_changes_for_every_git_in_the_repository_is_told() {
+    let workshop = Workshop::new("");
+    let git_dir = workshop.story.repository.path().join(".git");
+    let place = git_dir.display();
+    // What git notes by itself, or writes as it was, is no change.
+    let prompt =
+        "write a.txt a\ncommit one\ngit config core.bare false\ngit push --quiet --set-upstream origin HEAD:mine";
+    let job = workshop.story.change(|_| workshop.complete(&ISSUE, prompt));
+    assert!(fs::read_to_string(git_dir.join("config")).unwrap().contains("merge = refs/heads/mine"));
+    assert_eq!(job.0["escaped"], json!([]));
+    let prompt = format!(
+        "git config core.pager less\nwrite-outside {place}/hooks/pre-push true\nwrite-outside {place}/info/exclude *.txt"
+    );
+    let job = workshop.story.change(|_| workshop.complete(&["--issue", "8"], &prompt));
+    let told = [".git/config (changed)", ".git/hooks/pre-push (new)", ".git/info/exclude (changed)"];
+    assert_eq!(job.0["escaped"], json!(told));
+    // Told where nothing else could be: of an agent that failed.
+    fs::remove_file(git_dir.join("hooks/pre-push")).unwrap();
+    let job = workshop.story.change(|_| workshop.run(1, &["--issue", "9"], "git config --unset core.pager\nexit 1"));
+    assert_eq!(job.0["escaped"], json!([".git/config (changed)"]));
+}
+
+#[test]
 fn an_agents_environment_is_built() {
     let mut workshop = Workshop::new(
         "env = { GREETING = \"hello $HOME\", TERM = \"mine\" }\n[workspace]\nports = [\"web\"]\n\

@@ -1,14 +1,24 @@
-//! Escape detection: what changed in the main checkout while the agent worked elsewhere.
+//! Escape detection: what changed in the main checkout, and in what all of the repository's worktrees share, while the
+//! agent worked elsewhere.
 
 use std::time::SystemTime;
 
-use spinney_engine::CheckoutPrint;
+use spinney_engine::{CheckoutPrint, SettingsPrint};
 use tokio::task::JoinHandle;
 
 use super::Run;
 
-/// A look that goes on beside the agent.
-pub(super) type Look = JoinHandle<spinney_engine::Result<Option<CheckoutPrint>>>;
+/// A look that goes on beside the agent, but for the settings: they are few.
+pub(super) struct Look {
+    settings: SettingsPrint,
+    checkout: JoinHandle<spinney_engine::Result<Option<CheckoutPrint>>>,
+}
+
+/// What was seen before the agent had done anything.
+pub(super) struct Seen {
+    settings: SettingsPrint,
+    checkout: Option<CheckoutPrint>,
+}
 
 /// What the second look found, by path.
 pub(super) type Escapes = JoinHandle<spinney_engine::Result<Vec<String>>>;
@@ -21,28 +31,35 @@ impl Run<'_> {
             return None;
         }
         let git = self.context.git.clone();
-        let since = SystemTime::now();
-        Some(tokio::spawn(async move { CheckoutPrint::look(&git, since).await }))
+        let (settings, since) = (SettingsPrint::read(&git), SystemTime::now());
+        Some(Look { settings, checkout: tokio::spawn(async move { CheckoutPrint::look(&git, since).await }) })
     }
 
     /// Waits for the end of that look.
-    pub(super) async fn seen(&mut self, look: Option<Look>) -> Option<CheckoutPrint> {
-        let fault = match look?.await {
-            Ok(Ok(print)) => return print,
+    pub(super) async fn seen(&mut self, look: Option<Look>) -> Option<Seen> {
+        let Look { settings, checkout } = look?;
+        let fault = match checkout.await {
+            Ok(Ok(checkout)) => return Some(Seen { settings, checkout }),
             Ok(Err(error)) => error.in_full(),
             Err(error) => error.to_string(),
         };
         self.warn(format!("the main checkout could not be watched: {fault}"));
-        None
+        Some(Seen { settings, checkout: None })
     }
 
     /// Begins to look again, beside the delivery.
-    pub(super) fn look_again(&mut self, before: Option<CheckoutPrint>) {
+    pub(super) fn look_again(&mut self, before: Option<Seen>) {
         let Some(before) = before else { return };
         let git = self.context.git.clone();
+        let settings = SettingsPrint::read(&git);
         self.escapes = Some(tokio::spawn(async move {
-            let after = CheckoutPrint::look(&git, SystemTime::now()).await?;
-            Ok(after.map(|after| before.compare(&after)).unwrap_or_default())
+            let mut told = before.settings.compare(&git, &settings).await;
+            if let Some(before) = before.checkout
+                && let Some(after) = CheckoutPrint::look(&git, SystemTime::now()).await?
+            {
+                told.extend(before.compare(&after));
+            }
+            Ok(told)
         }));
     }
 
