@@ -33,6 +33,8 @@ pub struct Command {
     stdin: Option<Vec<u8>>,
     timeout: Duration,
     accepted: Vec<i32>,
+    /// Of how much stdout more is not wanted.
+    enough: Option<usize>,
     held: Option<std::os::fd::OwnedFd>,
 }
 
@@ -64,6 +66,7 @@ impl Command {
             stdin: None,
             timeout: git.options().command_timeout,
             accepted: vec![0],
+            enough: None,
             held: None,
         }
     }
@@ -132,6 +135,12 @@ impl Command {
         self
     }
 
+    /// Ends the process once it wrote more than so many bytes: what it wrote until then is its answer.
+    pub(crate) fn stdout_up_to(mut self, bytes: usize) -> Self {
+        self.enough = Some(bytes);
+        self
+    }
+
     /// Runs the process to its end.
     pub async fn run(mut self) -> Result<Output> {
         let shown = self.shown();
@@ -140,7 +149,7 @@ impl Command {
         let child = self.spawn(&shown)?;
         let stdin = self.stdin.take();
         let running = Running::new(&child);
-        let collected = tokio::time::timeout(timeout, collect(child, stdin, &shown)).await;
+        let collected = tokio::time::timeout(timeout, collect(child, stdin, self.enough, &shown)).await;
         let output = match collected {
             Ok(output) => output,
             Err(_) => {
@@ -151,7 +160,8 @@ impl Command {
         running.ended();
         let output = output?;
         tracing::trace!(command = %shown, status = output.status, elapsed = ?started.elapsed(), "git ended");
-        if self.accepted.contains(&output.status) {
+        let is_enough = self.enough.is_some_and(|enough| output.stdout.len() > enough);
+        if is_enough || self.accepted.contains(&output.status) {
             Ok(output)
         } else {
             Err(classify(&shown, &self.directory, output.status, &output.stderr))

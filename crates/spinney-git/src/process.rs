@@ -43,7 +43,15 @@ impl Drop for Running {
 }
 
 /// Feeds a process, reads what it writes, and waits for its end.
-pub(crate) async fn collect(mut child: Child, stdin: Option<Vec<u8>>, shown: &str) -> Result<Output> {
+///
+/// One that wrote more than enough finds its pipe closed, and ends by that.
+pub(crate) async fn collect(
+    mut child: Child,
+    stdin: Option<Vec<u8>>,
+    enough: Option<usize>,
+    shown: &str,
+) -> Result<Output> {
+    let limit = enough.unwrap_or(MAX_STDOUT);
     let mut input = child.stdin.take();
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let (mut out, mut err) = (Vec::new(), Vec::new());
@@ -58,7 +66,7 @@ pub(crate) async fn collect(mut child: Child, stdin: Option<Vec<u8>>, shown: &st
         let pipes = async {
             tokio::join!(
                 feed,
-                read(stdout, &mut out, Keep::AllUpTo(MAX_STDOUT)),
+                read(stdout, &mut out, Keep::AllUpTo(limit)),
                 read(stderr, &mut err, Keep::Last(MAX_STDERR))
             )
         };
@@ -76,8 +84,8 @@ pub(crate) async fn collect(mut child: Child, stdin: Option<Vec<u8>>, shown: &st
         }
         status
     };
-    if out.len() > MAX_STDOUT {
-        return Err(Error::OutputTooLarge { command: shown.to_owned(), limit: MAX_STDOUT });
+    if out.len() > limit && enough.is_none() {
+        return Err(Error::OutputTooLarge { command: shown.to_owned(), limit });
     }
     let status = match status {
         Some(Ok(status)) => status,

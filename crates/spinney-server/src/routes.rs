@@ -56,6 +56,28 @@ pub fn table() -> Vec<Route> {
             .tells("What happens, as it happens; goes on behind `Last-Event-ID`")
             .query::<api::streams::EventsQuery>()
             .streams("text/event-stream"),
+        get("/api/v1/jobs", Api(Read), api::jobs::list)
+            .tells("Jobs, newest first; of a long prompt, the beginning")
+            .query::<api::jobs::ListJobs>()
+            .gives::<document::JobPage>(200),
+        post("/api/v1/jobs", Api(Write), api::jobs::create)
+            .tells("Lets an agent do something, once it is its turn")
+            .body::<api::jobs::AskForJob>()
+            .gives::<document::Job>(202),
+        get("/api/v1/jobs/{id}", Api(Read), api::jobs::show)
+            .tells("A job with its sessions")
+            .gives::<document::Job>(200),
+        post("/api/v1/jobs/{id}/cancel", Api(Write), api::jobs::cancel)
+            .tells("Asks a job to end; its work stays where it is")
+            .optional_body::<api::jobs::CancelJob>()
+            .gives::<document::Job>(202),
+        post("/api/v1/jobs/{id}/retry", Api(Write), api::jobs::retry)
+            .tells("Runs a job that has ended again, where it stopped")
+            .gives::<document::Job>(202),
+        get("/api/v1/jobs/{id}/diff", Api(Read), api::diff::of_job)
+            .tells("What a job changed")
+            .gives::<document::Diff>(200)
+            .gives::<document::Operation>(202),
         get("/api/v1/jobs/{id}/log", Api(Read), api::streams::log)
             .tells("A job's log, an entry a line; as events, it goes on until the job is over")
             .query::<api::streams::LogQuery>()
@@ -101,6 +123,10 @@ pub fn table() -> Vec<Route> {
         get("/api/v1/workspaces/{id}/verdict", Api(Read), api::workspaces::verdict)
             .tells("Whether a workspace may go, with every reason")
             .gives::<document::Verdict>(200)
+            .gives::<document::Operation>(202),
+        get("/api/v1/workspaces/{id}/diff", Api(Read), api::diff::of_workspace)
+            .tells("What the commits of a workspace's branch changed")
+            .gives::<document::Diff>(200)
             .gives::<document::Operation>(202),
         post("/api/v1/workspaces/{id}/restore", Api(Write), api::workspaces::restore)
             .tells("Brings a workspace back from the trash")

@@ -7,6 +7,7 @@ use sqlx::query::Query;
 
 use crate::page::Page;
 use crate::row::Reader;
+use crate::workspace::parameters;
 use crate::{Connection, Error};
 
 macro_rules! sessions_sql {
@@ -92,6 +93,14 @@ impl Connection {
     /// Loads a job's sessions, oldest first.
     pub async fn sessions_of(&mut self, job: &JobId) -> Result<Vec<Session>, Error> {
         let query = select_sessions!("WHERE job_id = $1 ORDER BY started_at, id").bind(job.as_str());
+        self.fetch_all(query).await?.iter().map(session).collect()
+    }
+
+    /// Loads the sessions of several jobs, oldest first.
+    pub async fn sessions_of_all(&mut self, jobs: &[&JobId]) -> Result<Vec<Session>, Error> {
+        let list = parameters(1, jobs.len());
+        let sql = format!("{} IN ({list}) ORDER BY started_at, id", sessions_sql!("WHERE job_id"));
+        let query = jobs.iter().fold(sqlx::query(AssertSqlSafe(sql)), |query, id| query.bind(id.as_str()));
         self.fetch_all(query).await?.iter().map(session).collect()
     }
 

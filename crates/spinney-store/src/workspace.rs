@@ -214,6 +214,13 @@ impl Connection {
         self.fetch_optional(query).await?.as_ref().map(workspace).transpose()
     }
 
+    /// Loads the workspaces of some ids, whatever their status.
+    pub async fn workspaces_of_all(&mut self, ids: &[&WorkspaceId]) -> Result<Vec<Workspace>, Error> {
+        let sql = format!("{} IN ({})", workspaces_sql!("WHERE w.id"), parameters(1, ids.len()));
+        let query = ids.iter().fold(sqlx::query(AssertSqlSafe(sql)), |query, id| query.bind(id.as_str()));
+        self.fetch_all(query).await?.iter().map(workspace).collect()
+    }
+
     /// Loads the live workspace that has a branch.
     pub async fn workspace_on_branch(
         &mut self,

@@ -1,7 +1,9 @@
 //! The API: one file a resource.
 
+pub(crate) mod diff;
 pub(crate) mod extract;
 pub(crate) mod health;
+pub(crate) mod jobs;
 mod named;
 pub(crate) mod openapi;
 pub(crate) mod operations;

@@ -10,6 +10,7 @@ mod conflicts;
 #[cfg(test)]
 mod described;
 mod details;
+mod diff;
 mod error;
 mod event;
 mod job;
@@ -31,6 +32,7 @@ pub use agent::{Agent, AgentLimits};
 pub use cleanup::{CleanedCaches, Cleanup, CleanupFailure, Finding, Forgotten, Kept, Swept};
 pub use conflicts::{Conflict, Conflicts, Uncommitted, Unjudged};
 pub use details::{Details, WorkspaceDetails, WorkspaceState};
+pub use diff::Diff;
 pub use error::{Error, ErrorDocument, ErrorKind, Failure};
 pub use event::Event;
 pub use job::{Job, JobInBrief, Session, Usage};
