@@ -119,6 +119,9 @@ pub struct JobRequest {
     pub suggest: Option<BranchName>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
+    /// Whether it waits where it would be blocked, until there is room: nobody sits there who could make some.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub waits_for_room: bool,
     /// The schedule that started it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schedule: Option<ScheduleName>,
@@ -140,6 +143,8 @@ pub struct Outcome {
     pub finished: bool,
     /// Whether that was delivered: nothing is left but to let its workspace go.
     pub delivered: bool,
+    /// Whether it waits for room: then it stands in nobody's way.
+    pub blocked: bool,
     /// Where its branch is to be pushed to, as it was before the agent began.
     pub push_url: Option<String>,
     /// The branch as git told it at the end: an agent may rename it.

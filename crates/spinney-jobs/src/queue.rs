@@ -39,6 +39,7 @@ pub(crate) fn waits_for(jobs: &[Job], id: &JobId, limits: Limits) -> Option<Stri
     // Who comes later does not wait behind a job that waits for its place or its agent.
     let is_ahead = |(index, older): &(usize, &Job)| {
         older.status == JobStatus::Pending
+            && !older.outcome.blocked
             && holder(jobs, older).is_none()
             && busy_agent(jobs, *index, older.request.max_concurrent).is_none()
     };
@@ -52,7 +53,8 @@ fn busy_agent(jobs: &[Job], position: usize, max_concurrent: u32) -> Option<usiz
     let job = &jobs[position];
     let of_agent = || jobs.iter().filter(|other| is_same_agent(other, job));
     let running = of_agent().filter(|other| other.status == JobStatus::Running).count();
-    let is_older = |older: &&Job| older.status == JobStatus::Pending && holder(jobs, older).is_none();
+    let is_older =
+        |older: &&Job| older.status == JobStatus::Pending && !older.outcome.blocked && holder(jobs, older).is_none();
     let older = jobs[..position].iter().filter(|older| is_same_agent(older, job)).filter(is_older).count();
     let limit = max_concurrent as usize;
     (limit > 0 && running + older >= limit).then_some(running)

@@ -28,7 +28,7 @@ mod turn;
 mod turns;
 
 use spinney_core::{Job, JobEvent, JobId, JobPhase, JobStatus, RepositoryName, SessionStatus, Timestamp};
-use spinney_engine::{Context, fail};
+use spinney_engine::{Context, ErrorKind, fail};
 
 use crate::control::{Control, Stop};
 use crate::family::{self, Family};
@@ -53,6 +53,8 @@ pub(crate) struct Run<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum End {
     Failed(String),
+    /// There was no room for its workspace.
+    Blocked(String),
     Stopped(Stop),
 }
 
@@ -62,7 +64,7 @@ type Step<T> = std::result::Result<T, End>;
 impl End {
     fn status(&self) -> JobStatus {
         match self {
-            Self::Failed(_) | Self::Stopped(Stop::No) => JobStatus::Failed,
+            Self::Failed(_) | Self::Blocked(_) | Self::Stopped(Stop::No) => JobStatus::Failed,
             Self::Stopped(Stop::TimedOut) => JobStatus::TimedOut,
             Self::Stopped(Stop::Terminated) => JobStatus::Interrupted,
             Self::Stopped(Stop::Cancelled | Stop::AtOnce) => JobStatus::Cancelled,
@@ -71,7 +73,7 @@ impl End {
 
     fn message(&self) -> String {
         match self {
-            Self::Failed(message) => message.clone(),
+            Self::Failed(message) | Self::Blocked(message) => message.clone(),
             Self::Stopped(Stop::TimedOut) => "its time was up".to_owned(),
             Self::Stopped(Stop::Terminated) => "its process was told to end".to_owned(),
             Self::Stopped(_) => "cancelled".to_owned(),
@@ -84,7 +86,11 @@ impl<E: Into<Error>> From<E> for End {
         let error = error.into();
         let hints = error.hints();
         let told = spinney_core::in_full(&error);
-        Self::Failed(if hints.is_empty() { told } else { format!("{told}; {}", hints.join("; ")) })
+        let message = if hints.is_empty() { told } else { format!("{told}; {}", hints.join("; ")) };
+        match error.kind() {
+            ErrorKind::Blocked => Self::Blocked(message),
+            _ => Self::Failed(message),
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use spinney_core::{Job, JobPhase, JobStatus, Timestamp, WorkspaceStatus};
 use spinney_engine::fail;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::setup::Place;
 use super::{End, Run, Step};
@@ -16,6 +16,10 @@ use crate::queue::{self, Limits};
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How often the store is asked although no bell rang: somebody may have died without a word.
 const ASK_EVERY: Duration = Duration::from_secs(1);
+/// How often a job that waits for room looks whether there is some.
+const LOOK_FOR_ROOM_EVERY: Duration = Duration::from_secs(2);
+/// After this time it tries, however full it looks: what is merged by now makes room.
+const TRY_ROOM_AFTER: Duration = Duration::from_secs(5 * 60);
 
 impl Run<'_> {
     /// Waits for the turn and takes the place where the work is done; where somebody else turns out to be in that place,
@@ -24,12 +28,36 @@ impl Run<'_> {
         loop {
             self.wait_for_turn().await?;
             fail::point("job.started")?;
-            let place = self.set_up().await?;
+            let place = match self.set_up().await {
+                Err(End::Blocked(why)) if self.job.request.waits_for_room => {
+                    self.wait_for_room(why).await?;
+                    continue;
+                }
+                place => place?,
+            };
             if self.take_place(&place).await? {
                 fail::point("job.placed")?;
                 return Ok(place);
             }
         }
+    }
+
+    /// Goes back to those who wait, and stays there until there seems to be room; or, since a merge can make some that is
+    /// not seen from here, until it is time to try again.
+    async fn wait_for_room(&mut self, why: String) -> Step<()> {
+        self.job.outcome.blocked = true;
+        self.job.waits_for = Some(format!("room: {why}"));
+        self.wait_again().await?;
+        self.begin(JobPhase::Waiting, self.job.waits_for.clone());
+        let until = Instant::now() + TRY_ROOM_AFTER;
+        while Instant::now() < until && !self.jobs.engine.seems_to_have_room(&self.context).await? {
+            tokio::select! {
+                stop = self.control.more_than(Stop::No) => return Err(End::Stopped(stop)),
+                () = sleep(LOOK_FOR_ROOM_EVERY) => {}
+            }
+        }
+        self.job.outcome.blocked = false;
+        Ok(())
     }
 
     async fn wait_for_turn(&mut self) -> Step<()> {
@@ -133,6 +161,12 @@ impl Run<'_> {
             }
         }
         drop(db);
+        self.wait_again().await?;
+        Ok(false)
+    }
+
+    /// Goes back from those who run to those who wait.
+    async fn wait_again(&mut self) -> Step<()> {
         let waiting = Job { status: JobStatus::Pending, attempt: self.job.attempt - 1, ..self.job.clone() };
         let mut db = self.jobs.engine.store().write().await?;
         if db.update_job(&waiting, JobStatus::Running).await? {
@@ -140,7 +174,8 @@ impl Run<'_> {
         }
         db.commit().await?;
         self.job = waiting;
-        Ok(false)
+        self.jobs.places.ring();
+        Ok(())
     }
 }
 

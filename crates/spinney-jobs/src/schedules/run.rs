@@ -141,7 +141,11 @@ impl Schedules<'_> {
             title: item.map(|item| item.title.clone()),
             prompt: item.map_or_else(|| configured.config.prompt.clone(), Item::prompt),
             trigger: Platform::Schedule,
-            request: JobRequest { schedule: Some(configured.key.name.clone()), ..JobRequest::default() },
+            request: JobRequest {
+                schedule: Some(configured.key.name.clone()),
+                waits_for_room: true,
+                ..JobRequest::default()
+            },
         };
         self.jobs.submit(context, new, Busy::Refuse).await.map(drop)
     }

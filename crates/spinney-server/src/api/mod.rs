@@ -7,8 +7,8 @@ pub(crate) mod jobs;
 mod named;
 pub(crate) mod openapi;
 pub(crate) mod operations;
-pub(crate) mod schedules;
 mod page;
+pub(crate) mod schedules;
 pub(crate) mod streams;
 pub(crate) mod workspaces;
 
