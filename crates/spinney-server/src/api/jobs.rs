@@ -154,6 +154,7 @@ pub(crate) async fn create(
         fork: asked.fork,
         links: named::links(&asked.links)?,
         suggest: asked.suggest,
+        waits_for_room: true,
         ..JobRequest::default()
     };
     let context = named::context(&engine, &asked.repository).await?;

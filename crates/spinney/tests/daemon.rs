@@ -1,0 +1,147 @@
+//! The daemon from its start to its end: what it takes up, what it leaves, what it does by itself.
+
+mod common;
+mod job_support;
+
+use std::fs;
+
+use job_support::{LONG, Workshop, is_alive, runner_of, signal};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use spinney_testkit::{Daemon, HttpClient, wait_until};
+
+/// The owner's client, over the Unix socket.
+fn owner(workshop: &Workshop) -> HttpClient {
+    HttpClient::unix(workshop.story.sandbox().spinney_home().join("serve.socket"))
+}
+
+#[track_caller]
+fn start_job(client: &HttpClient, key: &str, prompt: &str) -> String {
+    let asked = json!({ "repository": "local/app", "agent": "coder", "kind": "issue", "key": key, "prompt": prompt });
+    let job = client.post("/api/v1/jobs", &asked).expects(202).json();
+    job["id"].as_str().unwrap().to_owned()
+}
+
+fn job(client: &HttpClient, id: &str) -> Value {
+    client.get(&format!("/api/v1/jobs/{id}")).expects(200).json()
+}
+
+#[track_caller]
+fn wait_for(client: &HttpClient, id: &str, status: &str) -> Value {
+    wait_until(|| job(client, id)["status"] == status, LONG);
+    job(client, id)
+}
+
+/// A workshop whose repository the daemon knows.
+fn workshop(settings: &str) -> Workshop {
+    let workshop = Workshop::new(settings);
+    workshop.cli.run(&["status"]).ok();
+    workshop
+}
+
+#[test]
+fn a_running_job_outlives_the_daemon_and_the_next_one_follows_it() {
+    let workshop = workshop("");
+    let daemon = Daemon::start(&workshop.cli);
+    let client = owner(&workshop);
+    let id = start_job(&client, "1", &format!("{}\nwrite a.txt a", workshop.hold("one")));
+    let agent = workshop.wait_for_agent("one");
+    assert_eq!(daemon.terminate().status, 0);
+    assert!(is_alive(agent), "its agent goes on");
+    let _daemon = Daemon::start(&workshop.cli);
+    assert_eq!(job(&client, &id)["status"], "running");
+    workshop.let_go("one");
+    let ended = wait_for(&client, &id, "completed");
+    assert_eq!((ended["attempt"].as_u64(), ended["commits"].as_u64()), (Some(1), Some(1)));
+}
+
+#[test]
+fn a_home_has_one_daemon_and_its_socket_is_the_owners() {
+    use std::os::unix::fs::PermissionsExt;
+    let workshop = workshop("");
+    let _daemon = Daemon::start(&workshop.cli);
+    let refused = workshop.cli.run(&["serve", "--listen", "127.0.0.1:0"]).exits(5);
+    assert!(refused.stderr.contains("another daemon serves"), "{}", refused.stderr);
+    let socket = workshop.story.sandbox().spinney_home().join("serve.socket");
+    assert_eq!(fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
+    owner(&workshop).get("/api/v1/workspaces").expects(200);
+}
+
+#[test]
+fn an_interrupted_job_is_taken_up_again_as_often_as_its_agent_says() {
+    let workshop = workshop("max_attempts = 2\n");
+    let _daemon = Daemon::start(&workshop.cli);
+    let client = owner(&workshop);
+    let id = start_job(&client, "1", &format!("{}\nwrite a.txt a", workshop.hold("one")));
+    for attempt in 1..=2 {
+        wait_until(|| job(&client, &id)["attempt"] == attempt && workshop.beside("one.pid").exists(), LONG);
+        workshop.wait_for_agent("one");
+        let runner = runner_of(&id).unwrap();
+        fs::remove_file(workshop.beside("one.pid")).unwrap();
+        signal(runner, Signal::KILL);
+    }
+    let ended = wait_for(&client, &id, "interrupted");
+    assert_eq!(ended["attempt"], 2, "and no more");
+}
+
+#[test]
+fn a_job_over_the_limit_waits_for_room_and_goes_on_when_there_is_some() {
+    let workshop = workshop("[limits]\nmax_workspaces = 1\n");
+    let other = workshop.complete(&["--issue", "1"], "write a.txt a");
+    let _daemon = Daemon::start(&workshop.cli);
+    let client = owner(&workshop);
+    let id = start_job(&client, "2", "write b.txt b");
+    wait_until(|| job(&client, &id)["waits_for"].as_str().is_some_and(|text| text.starts_with("room: ")), LONG);
+    assert_eq!(job(&client, &id)["status"], "pending");
+    workshop.cli.run(&["rm", "--force", other.text("workspace")]).ok();
+    let ended = wait_for(&client, &id, "completed");
+    assert_eq!(ended["attempt"], 1, "waiting is no attempt");
+}
+
+#[test]
+fn files_of_a_directory_are_worked_off_by_schedule() {
+    let workshop = Workshop::new("");
+    let tasks = workshop.beside("tasks");
+    fs::create_dir(&tasks).unwrap();
+    fs::write(tasks.join("first.md"), "# write title.txt first\n\nwrite first.txt one\n").unwrap();
+    let root = workshop.story.repository.path().display().to_string();
+    workshop.configure(&format!(
+        "working_directory = \"{root}\"\n[agents.coder.schedules.tasks]\ntype = \"interval\"\ninterval = \"1s\"\n\
+         work_source = {{ type = \"file\", path = \"{}\" }}\n",
+        tasks.display()
+    ));
+    workshop.cli.run(&["status"]).ok();
+    let _daemon = Daemon::start(&workshop.cli);
+    let client = owner(&workshop);
+    wait_until(|| tasks.join("done/first.md").exists(), LONG);
+    client.post("/api/v1/schedules/coder/tasks/pause", &json!({})).expects(200);
+    let listed = client.get("/api/v1/schedules").expects(200).json();
+    let schedules = listed["schedules"].as_array().unwrap();
+    let own = schedules.iter().find(|schedule| schedule["name"] == "tasks").unwrap();
+    assert_eq!((&own["agent"], &own["paused"]), (&json!("coder"), &json!(true)));
+    for chore in ["cleanup", "orphans", "trash", "sessions", "pool"] {
+        assert!(schedules.iter().any(|schedule| schedule["name"] == chore && schedule["agent"].is_null()), "{chore}");
+    }
+    client.post("/api/v1/schedules/coder/none/run", &json!({})).expects(404);
+}
+
+#[test]
+fn a_chore_runs_when_it_is_asked_for_and_tells_what_it_did() {
+    let workshop = workshop("[cleanup]\non_startup = false\ninterval = \"0\"\n");
+    workshop.complete(&["--issue", "1"], "write a.txt a");
+    let main = workshop.story.repository.path();
+    workshop.git(main, &["merge", "--quiet", "agent/coder/issue-1"]);
+    workshop.git(main, &["push", "--quiet", "origin", "main"]);
+    let _daemon = Daemon::start(&workshop.cli);
+    let client = owner(&workshop);
+    let report = || {
+        let listed = client.get("/api/v1/schedules").expects(200).json();
+        let schedules = listed["schedules"].as_array().unwrap().clone();
+        schedules.into_iter().find(|schedule| schedule["name"] == "cleanup").unwrap()
+    };
+    assert_eq!(report()["last_report"], Value::Null, "it does nothing by itself");
+    client.post("/api/v1/schedules/-/cleanup/run", &json!({})).expects(200);
+    wait_until(|| !report()["last_report"].is_null(), LONG);
+    let told = report();
+    assert_eq!(told["last_report"]["removed"].as_array().map(Vec::len), Some(1), "{told:#}");
+}
