@@ -130,8 +130,7 @@ fn a_chore_runs_when_it_is_asked_for_and_tells_what_it_did() {
     let workshop = workshop("[cleanup]\non_startup = false\ninterval = \"0\"\n");
     workshop.complete(&["--issue", "1"], "write a.txt a");
     let main = workshop.story.repository.path();
-    workshop.git(main, &["merge", "--quiet", "agent/coder/issue-1"]);
-    workshop.git(main, &["push", "--quiet", "origin", "main"]);
+    workshop.git(main, &["push", "--quiet", "origin", "agent/coder/issue-1:main"]);
     let _daemon = Daemon::start(&workshop.cli);
     let client = owner(&workshop);
     let report = || {
