@@ -1,5 +1,6 @@
 //! Stories of what jobs need of the engine, on real repositories.
 
+mod accounts;
 mod delivery;
 mod escape;
 mod jobs;
