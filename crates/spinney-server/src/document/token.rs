@@ -1,5 +1,7 @@
 //! Accounts and their tokens. A secret is in the one document that answers its making, and in no other.
 
+use std::fmt;
+
 use serde::Serialize;
 use spinney_core::TokenSecret;
 use utoipa::ToSchema;
@@ -81,6 +83,13 @@ impl CreatedToken {
     }
 }
 
+/// Without the secret.
+impl fmt::Debug for CreatedToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CreatedToken").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
 /// A link that logs a browser in, once.
 #[derive(Clone, Serialize, ToSchema)]
 pub struct LoginLink {
@@ -101,6 +110,13 @@ impl LoginLink {
             scope: token.scope.into(),
             expires_at: token.expires_at.map(Into::into),
         }
+    }
+}
+
+/// Without the URL, in which the secret is.
+impl fmt::Debug for LoginLink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LoginLink").field("account", &self.account).finish_non_exhaustive()
     }
 }
 
@@ -127,6 +143,8 @@ mod tests {
         assert_described(&Token::of(&used), &Token::of(&bare));
         let secret = TokenSecret::generate();
         assert_described(&CreatedToken::of(&full, &secret), &CreatedToken::of(&bare, &secret));
+        let printed = format!("{:?} {:?}", CreatedToken::of(&full, &secret), LoginLink::of("http://a", &full, &secret));
+        assert!(!printed.contains(secret.expose()), "{printed}");
         assert_described(&LoginLink::of("http://a", &full, &secret), &LoginLink::of("http://a", &bare, &secret));
     }
 }
