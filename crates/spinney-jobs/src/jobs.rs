@@ -379,3 +379,69 @@ fn last_words(path: &std::path::Path) -> Option<String> {
     let said = text.trim().strip_prefix("error: ").unwrap_or(text.trim());
     (!said.is_empty()).then(|| cut_for_message(said, MAX_LAST_WORDS))
 }
+
+#[cfg(test)]
+mod tests {
+    use spinney_core::{Account, AccountName, Repository};
+    use spinney_engine::EngineOptions;
+
+    use super::*;
+
+    async fn engine(home: &std::path::Path) -> Engine {
+        let (account, layers) = (AccountName::local().to_string(), spinney_core::config::Layers::new());
+        let options = EngineOptions { home: home.to_owned(), account, layers, environment: Vec::new() };
+        Engine::open(options).await.unwrap()
+    }
+
+    /// A waiting job of account `acme`, whose process is dead.
+    async fn their_job(engine: &Engine, acme: &AccountName) -> Job {
+        let mut job = queue::tests::jobs(&[("coder", 1, JobStatus::Pending)]).remove(0);
+        job.account = acme.to_string();
+        job.node = engine.home().node().clone();
+        let repository = Repository {
+            id: job.repository_id.clone(),
+            account: job.account.clone(),
+            node: job.node.clone(),
+            name: job.repository.clone(),
+            common_dir: "/nowhere".into(),
+            root: None,
+            url: None,
+            managed: true,
+            token_env: None,
+            tree_bytes: None,
+            created_at: Timestamp::now(),
+        };
+        let mut db = engine.store().write().await.unwrap();
+        db.ensure_node(&job.node, "here").await.unwrap();
+        db.insert_account(&Account { name: acme.clone(), created_at: Timestamp::now() }).await.unwrap();
+        db.insert_repository(&repository).await.unwrap();
+        db.insert_job(&job).await.unwrap();
+        db.commit().await.unwrap();
+        job
+    }
+
+    #[tokio::test]
+    async fn a_job_is_found_by_its_own_account_and_settled_by_any() {
+        let home = tempfile::tempdir().unwrap();
+        let (local, name) = (engine(home.path()).await, "acme".parse().unwrap());
+        let job = their_job(&local, &name).await;
+        let acme = local.for_account(&name);
+        let launcher = Launcher { program: "/nowhere".into(), arguments: Vec::new() };
+        let (own, others) = (Jobs::open(&acme, launcher.clone()).unwrap(), Jobs::open(&local, launcher).unwrap());
+        assert_eq!(own.require(&job.id).await.unwrap(), job);
+        assert_eq!(own.find(job.id.as_str()).await.unwrap(), job);
+        assert_eq!(own.list(None, JobStatus::ALL, 10).await.unwrap(), std::slice::from_ref(&job));
+        for refused in [others.require(&job.id).await, others.find(job.id.as_str()).await] {
+            assert!(matches!(refused, Err(Error::UnknownJob { .. })), "{refused:?}");
+        }
+        assert_eq!(others.list(None, JobStatus::ALL, 10).await.unwrap(), []);
+        assert_eq!(others.list(Some(&job.repository_id), JobStatus::ALL, 10).await.unwrap(), []);
+
+        let settled = others.recover().await.unwrap();
+        assert_eq!(
+            settled.iter().map(|job| (&job.id, job.status)).collect::<Vec<_>>(),
+            [(&job.id, JobStatus::Interrupted)]
+        );
+        assert_eq!(own.require(&job.id).await.unwrap().status, JobStatus::Interrupted);
+    }
+}

@@ -11,27 +11,18 @@ pub(crate) struct Limits {
     pub max_concurrent: u32,
 }
 
-/// All that is told of a job that is none of one's own.
-const OF_ANOTHER_ACCOUNT: &str = "a job of another account, which has the same directory";
-
 /// Says what a job has to wait for; none when it may start. `jobs` are the node's jobs that are not over, in order.
 pub(crate) fn waits_for(jobs: &[Job], id: &JobId, limits: Limits) -> Option<String> {
     let Some(position) = jobs.iter().position(|job| job.id == *id) else { return Some("its own record".to_owned()) };
     let job = &jobs[position];
     let running = || jobs.iter().filter(|other| other.status == JobStatus::Running);
     if let Some(other) = holder(jobs, job) {
-        return Some(match other.account == job.account {
-            true => format!("job {} of `{}`, which has {}", other.id, other.agent, other.work.workspace_name()),
-            false => OF_ANOTHER_ACCOUNT.to_owned(),
-        });
+        return Some(format!("job {} of `{}`, which has {}", other.id, other.agent, other.work.workspace_name()));
     }
     // Of two that want the same place, the older goes first.
     if let Some(older) = jobs[..position].iter().find(|older| older.status == JobStatus::Pending && contend(older, job))
     {
-        return Some(match older.account == job.account {
-            true => format!("job {} of `{}`, which asked first", older.id, older.agent),
-            false => OF_ANOTHER_ACCOUNT.to_owned(),
-        });
+        return Some(format!("job {} of `{}`, which asked first", older.id, older.agent));
     }
     if let Some(of_agent) = busy_agent(jobs, position, limits.max_concurrent) {
         return Some(format!("agent `{}` ({of_agent} of {} busy)", job.agent, limits.max_concurrent));
@@ -81,14 +72,14 @@ fn is_same_agent(one: &Job, other: &Job) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use spinney_core::{Cancel, JobRequest, NodeId, Outcome, Platform, RepositoryId, Timestamp, Work};
 
     use super::*;
 
     const NO_LIMIT: Limits = Limits { max_workers: 2, max_concurrent: 0 };
 
-    fn jobs(described: &[(&str, u64, JobStatus)]) -> Vec<Job> {
+    pub(crate) fn jobs(described: &[(&str, u64, JobStatus)]) -> Vec<Job> {
         let (node, repository) = (NodeId::generate(), RepositoryId::generate());
         let job = |(agent, issue, status): &(&str, u64, JobStatus)| Job {
             id: JobId::generate(),
