@@ -10,7 +10,7 @@ use common::{BINARY, Story, refused};
 use serde_json::Value;
 use spinney_testkit::{Cli, GitWrapper, Ran, Running, Sandbox, postgres_database};
 
-const COMMANDS: [&str; 24] = [
+const COMMANDS: [&str; 26] = [
     "new",
     "ls",
     "show",
@@ -28,6 +28,8 @@ const COMMANDS: [&str; 24] = [
     "cancel",
     "retry",
     "repo",
+    "account",
+    "token",
     "init",
     "trust",
     "config",
