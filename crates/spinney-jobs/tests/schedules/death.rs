@@ -179,3 +179,23 @@ async fn a_claim_of_a_node_that_is_gone_is_settled_by_another() {
     assert_eq!(forge.labels(number), ["ready"]);
     assert_eq!(claims(&story).await, 0);
 }
+
+/// Who comes second, and dies before it noticed, takes nothing from who came first.
+#[tokio::test]
+async fn a_daemon_that_dies_with_a_claim_that_never_counted_only_takes_its_own_comment_back() {
+    let forge = TestForge::github("acme/app");
+    let number = forge.add_issue("One", "");
+    forge.label_issue(number, &["ready"]);
+    let first = forge.comment(number, "colleague", "MEMBER", "<!-- spinney:claim 0123456789 -->\nmine");
+    let configured = every_5m("issues", issues::SOURCE);
+    let story = Story::on(&forge, &configured).await;
+    story.tick(0).await;
+    let config = config(&story, &configured, &forge_section(&forge));
+    assert!(die_at(&story, "schedule.commented", 5, &config, forge.token()));
+    assert_eq!(forge.comments(number).len(), 2);
+    forge.label_issue(number, &["agent-working"]);
+    story.tick(6).await;
+    assert_eq!(forge.comments(number).iter().map(|comment| comment.id).collect::<Vec<_>>(), [first]);
+    assert_eq!(forge.labels(number), ["agent-working"]);
+    assert_eq!(claims(&story).await, 0);
+}
