@@ -25,7 +25,7 @@ impl std::fmt::Display for WorkSourceConfig {
 }
 
 /// Issues that have a label, on the forge that the agent's repository is on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct GithubSource {
     /// `owner/name`; empty: the agent's repository.
@@ -49,12 +49,6 @@ pub struct SourceLabels {
 pub struct FileSource {
     /// Relative to the main checkout, or absolute.
     pub path: String,
-}
-
-impl Default for GithubSource {
-    fn default() -> Self {
-        Self { repo: String::new(), labels: SourceLabels::default(), exclude_labels: Vec::new() }
-    }
 }
 
 impl Default for SourceLabels {

@@ -23,7 +23,6 @@ fn dies() {
     runtime.block_on(async {
         let mut layers = spinney_core::config::Layers::new();
         layers.file("c".as_ref(), &std::fs::read_to_string(config).unwrap()).unwrap();
-        #[expect(clippy::disallowed_methods, reason = "the environment of the sandbox")]
         let mut environment: Vec<_> = std::env::vars_os().filter(|(name, _)| name != TOLD).collect();
         environment.push(("GITHUB_TOKEN".into(), token.into()));
         let options = spinney_engine::EngineOptions { home: home.into(), account: "local".into(), layers, environment };

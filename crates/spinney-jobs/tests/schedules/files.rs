@@ -72,7 +72,8 @@ async fn two_daemons_with_stores_of_their_own_share_a_directory() {
     let (mine, others) = (story.schedules(), schedules(&other));
     for minute in [0, 5] {
         let (one, two) = tokio::join!(mine.tick(at(minute)), others.tick(at(minute)));
-        (one.unwrap(), two.unwrap());
+        one.unwrap();
+        two.unwrap();
     }
     let (one, two) = (story.open_job().await, crate::story::all_jobs(&other).await.remove(0));
     assert_ne!(one.prompt, two.prompt);

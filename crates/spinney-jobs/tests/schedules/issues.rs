@@ -164,7 +164,8 @@ async fn two_daemons_never_take_the_same_issue() {
         drop(gates);
     });
     let (one, two) = tokio::join!(mine.tick(at(5)), others.tick(at(5)));
-    (one.unwrap(), two.unwrap());
+    one.unwrap();
+    two.unwrap();
     let_go.await.unwrap();
     let jobs = [story.all_jobs().await, story::all_jobs(&other).await].concat();
     assert_eq!(jobs.len(), 1, "{jobs:#?}");

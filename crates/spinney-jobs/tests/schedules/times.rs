@@ -64,7 +64,8 @@ async fn of_two_daemons_on_one_home_one_starts_it() {
     let (mine, others) = (story.schedules(), schedules(&other));
     for _ in 0..5 {
         let (one, two) = tokio::join!(mine.tick(at(5)), others.tick(at(5)));
-        (one.unwrap(), two.unwrap());
+        one.unwrap();
+        two.unwrap();
     }
     assert_eq!(story.all_jobs().await.len(), 1);
 }

@@ -31,6 +31,15 @@ pub struct Gate {
     arrived: mpsc::Receiver<()>,
 }
 
+/// A request that is to be held back.
+#[derive(Debug)]
+struct Held {
+    method: &'static str,
+    arrived: mpsc::Sender<()>,
+    /// Says that it may go on.
+    gate: mpsc::Receiver<()>,
+}
+
 impl Gate {
     /// Waits until the request is there.
     pub fn wait(&self) {
@@ -108,7 +117,7 @@ struct Shared {
     state: Mutex<State>,
     troubles: Mutex<VecDeque<(Option<&'static str>, Trouble)>>,
     exchanges: Mutex<Vec<Exchange>>,
-    gates: Mutex<VecDeque<(&'static str, mpsc::Sender<()>, mpsc::Receiver<()>)>>,
+    gates: Mutex<VecDeque<Held>>,
     stopping: Mutex<bool>,
     stop: Condvar,
 }
@@ -253,8 +262,8 @@ impl TestForge {
     #[must_use]
     pub fn hold(&self, method: &'static str) -> Gate {
         let (open, gate) = mpsc::channel();
-        let (reached, arrived) = mpsc::channel();
-        lock(&self.shared.gates).push_back((method, reached, gate));
+        let (here, arrived) = mpsc::channel();
+        lock(&self.shared.gates).push_back(Held { method, arrived: here, gate });
         Gate { _open: open, arrived }
     }
 
@@ -288,15 +297,15 @@ impl Drop for TestForge {
 
 impl Shared {
     fn answer(&self, request: &Request) -> io::Result<Response> {
-        let gate = {
+        let held = {
             let mut gates = lock(&self.gates);
-            let at = gates.iter().position(|(method, _, _)| *method == request.method);
+            let at = gates.iter().position(|held| held.method == request.method);
             at.and_then(|at| gates.remove(at))
         };
-        if let Some((_, reached, gate)) = gate {
-            reached.send(()).ok();
+        if let Some(held) = held {
+            held.arrived.send(()).ok();
             // Ends with the gate; the time is for a test that hangs.
-            gate.recv_timeout(LONGEST_HOLD).ok();
+            held.gate.recv_timeout(LONGEST_HOLD).ok();
         }
         let trouble = self.next_trouble(&request.method);
         let answered = self.answer_in(trouble, request);
