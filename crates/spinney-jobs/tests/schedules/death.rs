@@ -1,5 +1,6 @@
 //! A daemon that dies between any two steps: nothing is run twice, and nothing stays claimed by nobody.
 
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
 use spinney_core::{Job, JobStatus};
@@ -11,6 +12,8 @@ use crate::{files, issues};
 
 /// Set for the process that is to die: what it needs to know, a line each.
 const TOLD: &str = "SPINNEY_TEST_DEATH";
+
+const NO_TOKEN: &str = "none";
 
 /// A process of its own, that ticks and dies.
 #[test]
@@ -44,7 +47,7 @@ fn die_at(story: &Story, point: &str, minute: i64, config: &str, token: &str) ->
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "death::dies", "--nocapture"]).env_clear().envs(story.app.sandbox().environment());
     command.env(TOLD, told).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    !command.status().unwrap().success()
+    command.status().unwrap().signal() == Some(rustix::process::Signal::ABORT.as_raw())
 }
 
 fn points() -> impl Iterator<Item = &'static str> {
@@ -96,7 +99,7 @@ async fn a_task_survives_a_death_at_every_step() {
     for point in points().filter(|point| !matches!(*point, "schedule.commented" | "schedule.labelled")) {
         let (story, directory) = files::story(&[("1.md", "# One")]).await;
         let config = config(&story, &files::configured(&directory), "");
-        let jobs = after_a_death(&story, point, &config, "").await;
+        let jobs = after_a_death(&story, point, &config, NO_TOKEN).await;
         assert_eq!(completed(&jobs), 1, "{point}: {jobs:#?}");
         assert!(jobs.len() <= 2 && jobs.iter().all(|job| job.status.is_final()), "{point}: {jobs:#?}");
         assert_eq!(files::files(&directory), ["done/1.md"], "{point}");
@@ -129,7 +132,7 @@ async fn a_prompt_survives_a_death_at_every_step() {
         let story = Story::new(&configured).await;
         let config = config(&story, &configured, "");
         story.tick(0).await;
-        assert!(die_at(&story, point, 5, &config, ""), "{point} is not passed");
+        assert!(die_at(&story, point, 5, &config, NO_TOKEN), "{point} is not passed");
         story.jobs().recover().await.unwrap();
         story.tick(6).await;
         let jobs = story.all_jobs().await;
