@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use spinney_core::AgentName;
 use spinney_core::account::LOCAL;
-use spinney_core::config::{AgentConfig, Config, Strategy};
+use spinney_core::config::{AgentConfig, Config, Resolved, Strategy};
 use spinney_engine::Context;
 
 use crate::runtime::{Runtime, Settings, Unsupported};
@@ -29,7 +29,7 @@ impl Agent {
                 false => Error::UnknownAgent { name: name.to_string(), known: names(config) },
             });
         };
-        let (runtime, settings) = check(context, name, agent)?;
+        let (runtime, settings) = check(&context.resolved, name, agent)?;
         let agent = Self { name: name.clone(), config: agent.clone(), runtime, settings };
         // A directory as it is belongs to the home's owner, and others' jobs have no business there.
         if agent.is_static() && context.repository.account != LOCAL {
@@ -42,8 +42,8 @@ impl Agent {
     }
 
     /// Checks every configured agent, so that a mistake is told when it is made.
-    pub fn check_all(context: &Context) -> Result<()> {
-        context.config().agents.iter().try_for_each(|(name, agent)| check(context, name, agent).map(drop))
+    pub fn check_all(resolved: &Resolved) -> Result<()> {
+        resolved.config.agents.iter().try_for_each(|(name, agent)| check(resolved, name, agent).map(drop))
     }
 
     /// The agent that is meant when none is named: the only one there is.
@@ -90,13 +90,13 @@ fn names(config: &Config) -> Vec<String> {
     config.agents.keys().map(ToString::to_string).collect()
 }
 
-fn check(context: &Context, name: &AgentName, agent: &AgentConfig) -> Result<(&'static dyn Runtime, Settings)> {
-    let fault = |key: &str, message: String| context.resolved.agent_error(name, key, message);
+fn check(resolved: &Resolved, name: &AgentName, agent: &AgentConfig) -> Result<(&'static dyn Runtime, Settings)> {
+    let fault = |key: &str, message: String| resolved.agent_error(name, key, message);
     let Some(runtime) = runtimes::find(agent.runtime.as_str()) else {
         let known: Vec<_> = runtimes::all().iter().map(|runtime| format!("`{}`", runtime.name())).collect();
         return Err(fault("runtime", format!("`{}` is none of {}", agent.runtime, known.join(", "))).into());
     };
-    let is_set = |key: &str| context.resolved.agent_place(name, key).is_some();
+    let is_set = |key: &str| resolved.agent_place(name, key).is_some();
     let settings = Settings {
         command: agent.command.clone(),
         model: agent.model.clone(),

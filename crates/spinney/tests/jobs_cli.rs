@@ -415,7 +415,10 @@ fn what_is_not_there_is_named() {
     assert_eq!(texts(&workshop.cli.run(&["jobs", "--json"]).ok().json()["jobs"]), Vec::<&str>::new());
     workshop.story.sandbox().write_config("[agents.a]\nruntime = \"command\"\n[agents.b]\nruntime = \"command\"\n");
     refused(&workshop.cli, 2, &["run", "x"]).says(&["no agent is named", "`a`, `b`"]).hints(&["--agent"]);
-    refused(&workshop.cli, 2, &["config", "validate"]).says(&["agent `a`", "needs a program"]);
+    // Outside of any repository, too.
+    for cli in [&workshop.cli, &workshop.cli.in_directory(workshop.story.sandbox().path())] {
+        refused(cli, 2, &["config", "validate"]).says(&["agent `a`", "needs a program"]);
+    }
     workshop.story.sandbox().write_config("");
     refused(&workshop.cli, 2, &["run", "x"]).says(&["none is configured"]).hints(&["[agents.coder]"]);
 }

@@ -40,11 +40,11 @@ pub async fn run(app: &App, args: ConfigArgs) -> Result<u8> {
             None
         }
     };
-    let entries = context.as_ref().map_or(&resolved, |context| &context.resolved).entries();
+    let resolved = context.as_ref().map_or(&resolved, |context| &context.resolved);
     match args.command {
         ConfigCommand::Validate => {
             // What an agent's runtime can't do is a mistake in the configuration.
-            context.as_ref().map_or(Ok(()), Agent::check_all)?;
+            Agent::check_all(resolved)?;
             if app.ui.json {
                 app.ui.print_json(&json!({ "valid": true }));
             } else {
@@ -52,7 +52,8 @@ pub async fn run(app: &App, args: ConfigArgs) -> Result<u8> {
             }
         }
         ConfigCommand::Show if app.ui.json => {
-            let list: Vec<_> = entries
+            let list: Vec<_> = resolved
+                .entries()
                 .iter()
                 .map(|entry| {
                     let source = entry.source.to_string();
@@ -63,7 +64,7 @@ pub async fn run(app: &App, args: ConfigArgs) -> Result<u8> {
         }
         ConfigCommand::Show => {
             let mut table = Table::with_header(&["KEY", "FROM", "VALUE"]);
-            for entry in entries {
+            for entry in resolved.entries() {
                 let source_style = if entry.source.kind() == "default" { style::QUIET } else { style::GOOD };
                 table.row([
                     Cell::styled(entry.key, style::NAME),
