@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use spinney_core::config::{Config, ConfigError, Layers, Resolved, TrustRequest, WorkspaceConfig, needs_trust};
-use spinney_core::{CommitId, Merge, Repository};
+use spinney_core::{AgentName, CommitId, Merge, Repository};
 use spinney_git::{Credential, Remote};
 
 use crate::{Engine, Error, Result};
@@ -20,8 +20,8 @@ pub struct Context {
     pub resolved: Resolved,
     /// What a person must still agree to before it counts.
     pub untrusted: Option<TrustRequest>,
-    /// What whoever asks has instead of the configured `[workspace]`.
-    workspace: Option<WorkspaceConfig>,
+    /// The agent that asks, and what it has instead of the configured `[workspace]`.
+    agent: Option<(AgentName, WorkspaceConfig)>,
     /// How commits were found to stand to each other, which never changes.
     merges: Mutex<HashMap<[CommitId; 3], Merge>>,
 }
@@ -32,12 +32,17 @@ impl Context {
         &self.resolved.config
     }
 
-    /// The same, with other settings for its workspaces: those of an agent.
+    /// The same as an agent sees it, which has settings of its own for its workspaces.
     #[must_use]
-    pub fn with_workspace(mut self, settings: WorkspaceConfig) -> Self {
+    pub fn for_agent(mut self, agent: AgentName, settings: WorkspaceConfig) -> Self {
         self.resolved.config.workspace = settings.clone();
-        self.workspace = Some(settings);
+        self.agent = Some((agent, settings));
         self
+    }
+
+    /// The agent that asks.
+    pub(crate) fn agent(&self) -> Option<&AgentName> {
+        self.agent.as_ref().map(|(agent, _)| agent)
     }
 
     /// How a tip stands to its base and its base commit. What was answered once is not asked again.
@@ -85,8 +90,8 @@ impl Engine {
         }
         let file = self.load_repository_file(&context.git, Some(base)).await?;
         let refreshed = self.context_with(context.repository, context.git, file).await?;
-        Ok(match context.workspace {
-            Some(settings) => refreshed.with_workspace(settings),
+        Ok(match context.agent {
+            Some((agent, settings)) => refreshed.for_agent(agent, settings),
             None => refreshed,
         })
     }
@@ -109,14 +114,7 @@ impl Engine {
             untrusted = request.filter(|_| !trusted);
         }
         let git = git.with_known_url(repository.url.as_deref());
-        Ok(Context {
-            repository,
-            git,
-            resolved: layers.resolve()?,
-            untrusted,
-            workspace: None,
-            merges: Mutex::default(),
-        })
+        Ok(Context { repository, git, resolved: layers.resolve()?, untrusted, agent: None, merges: Mutex::default() })
     }
 
     /// Reads the file from the main checkout; for a bare repository from its base commit; never from a workspace.

@@ -380,6 +380,7 @@ impl Engine {
             Placeholder::Id => id.to_string(),
             Placeholder::Name => name.to_owned(),
             Placeholder::Branch => branch.as_str().replace('/', "-"),
+            Placeholder::Agent => context.agent().map_or_else(|| "-".to_owned(), ToString::to_string),
             Placeholder::Date => date.to_owned(),
             Placeholder::Time => time.trim_end_matches('Z').replace(':', "-"),
         });

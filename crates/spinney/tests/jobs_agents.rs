@@ -432,6 +432,16 @@ fn what_an_agent_left_half_done_is_no_delivery() {
 }
 
 #[test]
+fn a_path_may_name_the_agent() {
+    let workshop = Workshop::new("[workspace]\npath = \"{home}/of/{agent}/{name}-{id}\"\n");
+    let home = workshop.story.sandbox().spinney_home();
+    let job = workshop.complete(&ISSUE, "write a.txt a");
+    assert!(job.path().starts_with(home.join("of/coder")), "{}", job.path().display());
+    let made = workshop.story.make(&["--issue", "8"]).path();
+    assert!(made.starts_with(home.join("of/-")), "{}", made.display());
+}
+
+#[test]
 fn a_branch_has_its_name_by_the_pattern() {
     let pattern = |text: &str| format!("[agents.coder.workspace]\nbranch_pattern = \"{text}\"\n");
     let workshop = Workshop::new(&pattern("bots/{agent}/{key}-{workItem}"));

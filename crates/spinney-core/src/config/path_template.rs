@@ -24,6 +24,8 @@ placeholders!(
         Id = "id",
         Name = "name",
         Branch = "branch",
+        /// The agent that the workspace is made for; `-` where none asked.
+        Agent = "agent",
         Date = "date",
         Time = "time",
     }

@@ -71,7 +71,7 @@ impl Run<'_> {
         let is_shared = !self.agent.config.requires_isolation;
         let engine = self.jobs.engine;
         let context = engine.repository(Some(&self.job.repository.to_string()), engine.home().root()).await?;
-        let context = context.with_workspace(self.workspace_settings());
+        let context = context.for_agent(self.agent.name.clone(), self.workspace_settings());
         let request = if is_shared { Request::new(Engine::shared_work(&context)) } else { self.request()? };
         let control = self.control.clone();
         let notes = Notes::default();
