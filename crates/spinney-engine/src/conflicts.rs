@@ -72,7 +72,8 @@ impl Engine {
         let git = context.git.with_scratch_objects()?;
         let mut conflicts = Conflicts::default();
         let mut lines = Vec::new();
-        let looks = ask_all(workspaces.iter().map(|workspace| self.look_at(context, &git, workspace))).await;
+        let questions: Vec<_> = workspaces.iter().map(|workspace| self.look_at(context, &git, workspace)).collect();
+        let looks = ask_all(questions).await;
         for (workspace, look) in workspaces.iter().zip(looks) {
             if look.uncommitted > 0 {
                 conflicts.uncommitted.push((workspace.name.clone(), look.uncommitted));
@@ -132,9 +133,8 @@ impl Conflicts {
             let others = lines[place + 1..].iter().filter(|other| line.changes.may_conflict_with(&other.changes));
             others.map(move |other| (line, &other.tip, Opponent::Workspace(other.name.clone())))
         });
-        let tries = with_base
-            .chain(pairs)
-            .map(|(line, tip, with)| async move { (line, with, git.attempt_merge(tip, &line.tip).await) });
+        // Listed before any is tried: a closure over borrowed lines can't be kept by a task that moves between threads.
+        let tries: Vec<_> = with_base.chain(pairs).map(|(line, tip, with)| attempt(git, line, tip, with)).collect();
         for (line, with, attempt) in ask_all(tries).await {
             match attempt {
                 Ok(MergeAttempt::Clean) => {}
@@ -145,6 +145,15 @@ impl Conflicts {
             }
         }
     }
+}
+
+async fn attempt<'l>(
+    git: &Repository,
+    line: &'l Line,
+    tip: &CommitId,
+    with: Opponent,
+) -> (&'l Line, Opponent, spinney_git::Result<MergeAttempt>) {
+    (line, with, git.attempt_merge(tip, &line.tip).await)
 }
 
 impl Opponent {

@@ -71,7 +71,7 @@ pub use repositories::AddRepository;
 pub use request::{Continued, Request, Resolution};
 pub use settings_print::SettingsPrint;
 pub use shared::Reading;
-pub use sizes::{Measurer, Sizes, has_tree};
+pub use sizes::{Measurer, Sizes, has_tree, stands};
 pub use spinney_forge::Located;
 pub use tokens::NewToken;
 pub use trash::{Purged, Trashed};

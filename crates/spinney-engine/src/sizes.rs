@@ -55,8 +55,14 @@ impl Sizes {
 /// Whether a workspace has a tree that can be measured: it stands at its place, or in the trash.
 #[must_use]
 pub fn has_tree(workspace: &Workspace) -> bool {
+    stands(workspace.status)
+}
+
+/// Whether a workspace of this status has a tree.
+#[must_use]
+pub fn stands(status: WorkspaceStatus) -> bool {
     use WorkspaceStatus::{Active, Broken, Trashed, Warm};
-    matches!(workspace.status, Active | Broken | Trashed | Warm)
+    matches!(status, Active | Broken | Trashed | Warm)
 }
 
 fn is_due(workspace: &Workspace) -> bool {

@@ -25,6 +25,7 @@ pub mod runtimes;
 pub mod schedules;
 mod sink;
 pub mod sources;
+mod sweep;
 mod uuid;
 
 pub use agent::Agent;

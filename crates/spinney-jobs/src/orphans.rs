@@ -10,7 +10,7 @@ use crate::{Agent, Jobs, Result};
 
 impl Jobs<'_> {
     /// Lets the orphans of repositories go, and adds to a sweep's report what became of them.
-    pub async fn sweep_orphans(
+    pub(crate) async fn sweep_orphans(
         &self,
         repositories: &[Repository],
         dry_run: bool,

@@ -34,6 +34,10 @@ const MAX_KEY_BYTES: usize = 200;
 #[derive(Debug, Clone)]
 pub(crate) struct Subject(pub JobId);
 
+/// Marks an answer with a secret in it, which is kept nowhere.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Unrecorded;
+
 /// Carries a request out, or gives the answer that it had.
 pub(crate) async fn once(app: &App, caller: &Caller, mut request: Request, body: Bytes, next: Next) -> Response {
     let asked = Asked::of(&request);
@@ -111,10 +115,10 @@ async fn begin(app: &App, caller: &Caller, request: &Asked, body: &[u8]) -> Resu
     Ok(Begun::Ours(IdempotencyKey { boot: new.boot, ..known }))
 }
 
-/// Records an answer; a refusal is forgotten, so that the same may be asked when it can be done.
+/// Records an answer; a refusal is forgotten, so that the same may be asked when it can be done, and so is a secret.
 async fn end(app: &App, key: &IdempotencyKey, response: Response) -> Result<Response> {
     let store = app.engine().store();
-    if !response.status().is_success() {
+    if !response.status().is_success() || response.extensions().get::<Unrecorded>().is_some() {
         let mut db = store.write().await?;
         db.delete_idempotency_key(&key.account, &key.key).await?;
         db.commit().await?;

@@ -178,11 +178,7 @@ async fn run(app: &App, engine: &Engine, chore: Chore) -> Result<Option<Value>> 
 async fn sweep(app: &App, engine: &Engine, what: What) -> Result<Option<Value>> {
     let Some(_sweeper) = engine.become_sweeper()? else { return Ok(None) };
     let repositories = engine.repositories().await?;
-    let mut report = engine.sweep(repositories.clone(), what, false, &|_| {}).await?;
-    if what.orphans {
-        app.jobs(engine)?.sweep_orphans(&repositories, false, &mut report, &|_| {}).await?;
-    }
-    engine.record_sweep(what, &report).await?;
+    let report = app.jobs(engine)?.sweep(&repositories, what, false, &|_| {}).await?;
     let told = document::Cleanup::of(engine, &report, &spinney_jobs::Forgotten::default(), false);
     Ok(Some(serde_json::to_value(told).unwrap_or_default()))
 }

@@ -1,6 +1,7 @@
 //! How requests went, counted in this process.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -34,6 +35,24 @@ impl Metrics {
         timing.sum += took;
         for (bound, within) in BOUNDS_MS.iter().zip(&mut timing.within) {
             *within += u64::from(took <= Duration::from_millis(*bound));
+        }
+    }
+
+    /// Adds a histogram in the text format of Prometheus.
+    pub(crate) fn write(&self, text: &mut String) {
+        const NAME: &str = "spinney_http_request_duration_seconds";
+        let timings = self.timings.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        // Writing to a text does not fail.
+        let _ = writeln!(text, "# HELP {NAME} How long requests took\n# TYPE {NAME} histogram");
+        for ((method, path, status), timing) in timings {
+            let labels = format!("method=\"{method}\",path=\"{path}\",status=\"{status}\"");
+            for (bound, within) in BOUNDS_MS.iter().zip(timing.within) {
+                let seconds = *bound as f64 / 1000.0;
+                let _ = writeln!(text, "{NAME}_bucket{{{labels},le=\"{seconds}\"}} {within}");
+            }
+            let (count, sum) = (timing.count, timing.sum.as_secs_f64());
+            let _ = writeln!(text, "{NAME}_bucket{{{labels},le=\"+Inf\"}} {count}");
+            let _ = writeln!(text, "{NAME}_sum{{{labels}}} {sum}\n{NAME}_count{{{labels}}} {count}");
         }
     }
 }

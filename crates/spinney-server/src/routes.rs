@@ -27,7 +27,7 @@ pub enum Access {
 }
 
 use Access::{Api, Open, Page};
-use Scope::{Read, Write};
+use Scope::{Admin, Read, Write};
 
 /// One line of the table.
 #[derive(Debug, Clone)]
@@ -46,12 +46,38 @@ pub fn table() -> Vec<Route> {
     vec![
         get("/health", Open, api::health::health),
         get("/ready", Open, api::health::ready),
+        get("/metrics", Api(Read), api::metrics::metrics),
         get("/login", Open, pages::login::show),
         post("/login", Open, pages::login::log_in),
         post("/logout", Page(Read), pages::login::log_out),
         get("/assets/{name}", Open, pages::assets::show),
         get("/", Page(Read), pages::home::home),
         get("/api/v1/openapi.json", Api(Read), api::openapi::document).tells("This document").gives::<AnyJson>(200),
+        get("/api/v1/accounts", Api(Admin), api::accounts::list)
+            .tells("Accounts: all for the owner of the home, for others their own")
+            .gives::<document::Accounts>(200),
+        post("/api/v1/accounts", Api(Admin), api::accounts::create)
+            .tells("Makes an account; for the account `local` alone")
+            .body::<api::accounts::NewAccount>()
+            .gives::<document::Account>(201),
+        get("/api/v1/agents", Api(Read), api::overview::agents)
+            .tells("The agents of a repository's configuration")
+            .query::<api::overview::InRepository>()
+            .gives::<document::Agents>(200),
+        get("/api/v1/audit", Api(Read), api::overview::audit)
+            .tells("What happened, newest first")
+            .query::<api::overview::ListEvents>()
+            .gives::<document::EventPage>(200),
+        post("/api/v1/cleanup", Api(Write), api::housekeeping::cleanup)
+            .tells("Moves to the trash what is merged or stale, and mends what is out of step")
+            .optional_body::<api::housekeeping::AskForCleanup>()
+            .gives::<document::Cleanup>(200)
+            .gives::<document::Operation>(202),
+        get("/api/v1/conflicts", Api(Read), api::overview::conflicts)
+            .tells("Which live workspaces of a repository would conflict, were they merged now")
+            .query::<api::overview::InRepository>()
+            .gives::<document::Conflicts>(200)
+            .gives::<document::Operation>(202),
         get("/api/v1/events", Api(Read), api::streams::events)
             .tells("What happens, as it happens; goes on behind `Last-Event-ID`")
             .query::<api::streams::EventsQuery>()
@@ -82,9 +108,47 @@ pub fn table() -> Vec<Route> {
             .tells("A job's log, an entry a line; as events, it goes on until the job is over")
             .query::<api::streams::LogQuery>()
             .streams("application/x-ndjson"),
+        get("/api/v1/nodes", Api(Read), api::overview::nodes)
+            .tells("The machines that work on this store")
+            .gives::<document::Nodes>(200),
         get("/api/v1/operations/{id}", Api(Read), api::operations::show)
             .tells("How long work goes that a request began")
             .gives::<document::Operation>(200),
+        get("/api/v1/pool", Api(Read), api::housekeeping::pools)
+            .tells("The workspaces that are prepared ahead of any work")
+            .query::<api::housekeeping::OfRepository>()
+            .gives::<document::Pools>(200)
+            .gives::<document::Operation>(202),
+        post("/api/v1/pool/fill", Api(Write), api::housekeeping::fill_pool)
+            .tells("Makes what a pool misses, and brings up to date what is behind")
+            .body::<api::housekeeping::ThePool>()
+            .gives::<document::Filled>(200)
+            .gives::<document::Operation>(202),
+        post("/api/v1/pool/drain", Api(Write), api::housekeeping::drain_pool)
+            .tells("Gives up a pool; what somebody touched goes to the trash")
+            .body::<api::housekeeping::ThePool>()
+            .gives::<document::Drained>(200)
+            .gives::<document::Operation>(202),
+        get("/api/v1/repositories", Api(Read), api::repositories::list)
+            .tells("Repositories, by name")
+            .gives::<document::Repositories>(200),
+        post("/api/v1/repositories", Api(Write), api::repositories::create)
+            .tells("Makes a repository known: clones a URL, or takes a path as it is")
+            .body::<api::repositories::NewRepository>()
+            .gives::<document::Repository>(201)
+            .gives::<document::Operation>(202),
+        get("/api/v1/repositories/{id}", Api(Read), api::repositories::show)
+            .tells("A repository")
+            .gives::<document::Repository>(200),
+        delete("/api/v1/repositories/{id}", Api(Admin), api::repositories::remove)
+            .tells("Forgets a repository without workspaces; a clone of ours goes to the trash")
+            .query::<api::repositories::RemoveRepository>()
+            .gives::<document::Repository>(200)
+            .gives::<document::Operation>(202),
+        post("/api/v1/repositories/{id}/sync", Api(Write), api::repositories::sync)
+            .tells("Fetches all branches, and drops those that are gone at the remote")
+            .gives::<document::FetchedRepository>(200)
+            .gives::<document::Operation>(202),
         get("/api/v1/schedules", Api(Read), api::schedules::list)
             .tells("Schedules of agents, and chores of the daemon")
             .gives::<document::Schedules>(200),
@@ -100,6 +164,31 @@ pub fn table() -> Vec<Route> {
             .tells("Starts it by itself again")
             .query::<api::schedules::WhichSchedule>()
             .gives::<document::Schedule>(200),
+        get("/api/v1/sessions", Api(Read), api::overview::sessions)
+            .tells("Sessions of agents, newest first")
+            .query::<api::overview::ListSessions>()
+            .gives::<document::SessionPage>(200),
+        get("/api/v1/status", Api(Read), api::overview::status)
+            .tells("How many there are of what, and how much room is left")
+            .gives::<document::Status>(200),
+        get("/api/v1/tokens", Api(Admin), api::accounts::tokens)
+            .tells("The account's tokens, without their secrets")
+            .gives::<document::Tokens>(200),
+        post("/api/v1/tokens", Api(Admin), api::accounts::create_token)
+            .tells("Makes a token, and shows it this once")
+            .body::<api::accounts::AskForToken>()
+            .gives::<document::CreatedToken>(201),
+        delete("/api/v1/tokens/{id}", Api(Admin), api::accounts::revoke_token)
+            .tells("Revokes a token")
+            .gives::<document::Token>(200),
+        get("/api/v1/trash", Api(Read), api::housekeeping::trash)
+            .tells("What is in the trash, and until when")
+            .gives::<document::Trash>(200),
+        post("/api/v1/trash/purge", Api(Admin), api::housekeeping::purge)
+            .tells("Frees the disk of what is in the trash; what only a tree held is archived first")
+            .optional_body::<api::housekeeping::PurgeTrash>()
+            .gives::<document::Purge>(200)
+            .gives::<document::Operation>(202),
         get("/api/v1/workspaces", Api(Read), api::workspaces::list)
             .tells("Workspaces, newest first")
             .query::<api::workspaces::ListWorkspaces>()

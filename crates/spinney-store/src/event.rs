@@ -135,10 +135,14 @@ impl Connection {
         Ok((row.unsigned()?, row.unsigned()?))
     }
 
-    /// Loads an account's newest event of a kind.
-    pub async fn newest_event(&mut self, account: &str, kind: &str) -> Result<Option<(i64, Event)>, Error> {
-        let query = sqlx::query(events_sql!("WHERE account = $1 AND kind = $2 ORDER BY id DESC LIMIT 1"));
-        self.fetch_optional(query.bind(account).bind(kind)).await?.as_ref().map(event).transpose()
+    /// Loads what an account's last sweep for orphans told.
+    pub async fn newest_sweep_of_orphans(&mut self, account: &str) -> Result<Option<Event>, Error> {
+        let query = sqlx::query(events_sql!(
+            "WHERE account = $1 AND kind = 'cleanup.swept' AND detail LIKE '%\"orphans\":true%'
+             ORDER BY id DESC LIMIT 1"
+        ));
+        let row = self.fetch_optional(query.bind(account)).await?;
+        Ok(row.as_ref().map(event).transpose()?.map(|(_, event)| event))
     }
 
     /// The number of the newest event of any account; zero when there is none.

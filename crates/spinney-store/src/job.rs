@@ -224,6 +224,20 @@ impl Connection {
         rows.iter().map(tally).collect()
     }
 
+    /// Counts an account's jobs on a node that wait, by what for.
+    pub async fn tally_waits(&mut self, account: &str, node: &NodeId) -> Result<Vec<(Option<String>, u64)>, Error> {
+        let query = sqlx::query(
+            "SELECT waits_for, COUNT(*) FROM jobs WHERE account = $1 AND node = $2 AND status = 'pending'
+             GROUP BY waits_for",
+        );
+        let rows = self.fetch_all(query.bind(account).bind(node.as_str())).await?;
+        let tally = |row| {
+            let mut row = Reader::new("jobs", row);
+            Ok((row.optional_text()?, row.unsigned()?))
+        };
+        rows.iter().map(tally).collect()
+    }
+
     /// Loads the jobs that a text can mean, newest first: by id or the beginning of an id.
     pub async fn find_jobs(&mut self, account: &str, text: &str) -> Result<Vec<Job>, Error> {
         if text.chars().count() < MIN_PREFIX_CHARS {

@@ -1,13 +1,18 @@
 //! The API: one file a resource.
 
+pub(crate) mod accounts;
 pub(crate) mod diff;
 pub(crate) mod extract;
 pub(crate) mod health;
+pub(crate) mod housekeeping;
 pub(crate) mod jobs;
+pub(crate) mod metrics;
 mod named;
 pub(crate) mod openapi;
 pub(crate) mod operations;
+pub(crate) mod overview;
 mod page;
+pub(crate) mod repositories;
 pub(crate) mod schedules;
 pub(crate) mod streams;
 pub(crate) mod workspaces;

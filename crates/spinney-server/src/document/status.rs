@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 use spinney_core::RepositoryName;
+use spinney_engine::stands;
+use spinney_store::WorkspaceTally;
 use utoipa::ToSchema;
 
 /// How many there are of what, and how much room is left.
@@ -33,6 +35,25 @@ impl RepositoryStatus {
             workspaces: Counts::of(workspaces),
             size: Sizes::of(&spinney_engine::Sizes::of(workspaces)),
         }
+    }
+}
+
+impl RepositoryStatus {
+    /// The same from what the store counted.
+    #[must_use]
+    pub fn tallied(repository: &RepositoryName, limit: u32, tallies: &[WorkspaceTally]) -> Self {
+        let number = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+        let mut workspaces = Counts::default();
+        let mut size = Sizes { bytes: 0, known: 0, of: 0 };
+        for tally in tallies {
+            *workspaces.of_status(tally.status) += number(tally.count);
+            if stands(tally.status) {
+                size.bytes = size.bytes.saturating_add(tally.bytes);
+                size.known += number(tally.known);
+                size.of += number(tally.count);
+            }
+        }
+        Self { repository: repository.to_string(), limit, workspaces, size }
     }
 }
 

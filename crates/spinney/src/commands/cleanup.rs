@@ -73,17 +73,13 @@ pub async fn run(app: &App, args: CleanupArgs) -> Result<u8> {
         None => engine.repositories().await?,
     };
     let jobs = jobs::open(app, &engine)?;
-    let mut report = engine.sweep(repositories.clone(), what, args.dry_run, &app.observer()).await?;
-    if what.orphans {
-        jobs.sweep_orphans(&repositories, args.dry_run, &mut report, &app.observer()).await?;
-    }
+    let report = jobs.sweep(&repositories, what, args.dry_run, &app.observer()).await?;
     app.ui.progress.clear();
     let forgotten = match args.what {
         Kind::All if !args.dry_run => jobs.forget_old().await?,
         _ => Forgotten::default(),
     };
     if !args.dry_run {
-        engine.record_sweep(what, &report).await?;
         drop(sweeper);
         background::purge_what_is_due(app, &engine).await?;
     }

@@ -1,0 +1,27 @@
+//! A sweep with all that belongs to it.
+
+use spinney_core::Repository;
+use spinney_engine::notice::Observer;
+use spinney_engine::{Report, What};
+
+use crate::{Jobs, Result};
+
+impl Jobs<'_> {
+    /// Sweeps repositories: workspaces first, then what jobs left; notes what came of it. The caller is the one sweeper.
+    pub async fn sweep(
+        &self,
+        repositories: &[Repository],
+        what: What,
+        dry_run: bool,
+        observer: Observer<'_>,
+    ) -> Result<Report> {
+        let mut report = self.engine.sweep(repositories.to_vec(), what, dry_run, observer).await?;
+        if what.orphans {
+            self.sweep_orphans(repositories, dry_run, &mut report, observer).await?;
+        }
+        if !dry_run {
+            self.engine.record_sweep(what, &report).await?;
+        }
+        Ok(report)
+    }
+}

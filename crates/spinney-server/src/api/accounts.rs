@@ -1,0 +1,98 @@
+//! Accounts and their tokens. A secret is told once, to whoever asked for it.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use spinney_core::quantity::Span;
+use spinney_core::{AccountName, Scope, TokenId, TokenKind, TokenName};
+use spinney_engine::NewToken;
+use utoipa::ToSchema;
+
+use super::extract::{Body, Path};
+use super::named;
+use crate::app::App;
+use crate::auth::Caller;
+use crate::error::{ApiError, Result};
+use crate::{document, idempotency};
+
+/// All accounts for the owner of the home; for others, their own.
+pub(crate) async fn list(State(app): State<App>, caller: Caller) -> Result<Json<document::Accounts>> {
+    let engine = app.engine_of(&caller);
+    let accounts = match caller.account == AccountName::local() {
+        true => engine.accounts().await?,
+        false => vec![engine.require_account(&caller.account).await?],
+    };
+    Ok(Json(document::Accounts { accounts: accounts.iter().map(document::Account::of).collect() }))
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewAccount {
+    /// At most 39 lowercase letters, digits and `-`.
+    #[schema(value_type = String)]
+    name: AccountName,
+}
+
+pub(crate) async fn create(
+    State(app): State<App>,
+    caller: Caller,
+    Body(new): Body<NewAccount>,
+) -> Result<(StatusCode, Json<document::Account>)> {
+    if caller.account != AccountName::local() {
+        return Err(ApiError::forbidden("accounts are made by the account `local` alone"));
+    }
+    let account = app.engine_of(&caller).add_account(new.name).await?;
+    Ok((StatusCode::CREATED, Json(document::Account::of(&account))))
+}
+
+pub(crate) async fn tokens(State(app): State<App>, caller: Caller) -> Result<Json<document::Tokens>> {
+    let tokens = app.engine_of(&caller).tokens().await?;
+    Ok(Json(document::Tokens { tokens: tokens.iter().map(document::Token::of).collect() }))
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AskForToken {
+    /// What a person calls it; each of an account has its own.
+    #[schema(value_type = String, min_length = 1, max_length = 60)]
+    name: TokenName,
+    /// No more than the caller's own.
+    #[schema(value_type = document::Scope)]
+    scope: Scope,
+    /// After this time it counts no more, as `12h` or `30d`; without: never.
+    #[schema(value_type = Option<String>)]
+    expires: Option<Span>,
+}
+
+pub(crate) async fn create_token(
+    State(app): State<App>,
+    caller: Caller,
+    Body(asked): Body<AskForToken>,
+) -> Result<Response> {
+    caller.require(asked.scope)?;
+    if asked.expires.is_some_and(|expires| expires.0.is_zero()) {
+        return Err(ApiError::usage("`expires`: a token that expires at once is of no use"));
+    }
+    let time = asked.expires.map(|expires| expires.0);
+    let new = NewToken { kind: TokenKind::Api, name: asked.name, scope: asked.scope, time };
+    let (token, secret) = app.engine_of(&caller).create_token(new).await?;
+    let mut response = (StatusCode::CREATED, Json(document::CreatedToken::of(&token, &secret))).into_response();
+    response.extensions_mut().insert(idempotency::Unrecorded);
+    Ok(response)
+}
+
+pub(crate) async fn revoke_token(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<document::Token>> {
+    let engine = app.engine_of(&caller);
+    let unknown = || named::unknown("token", &id);
+    let wanted: TokenId = id.parse().map_err(|_| unknown())?;
+    if engine.tokens().await?.iter().all(|token| token.id != wanted) {
+        return Err(unknown());
+    }
+    Ok(Json(document::Token::of(&engine.revoke_token(wanted.as_str()).await?)))
+}

@@ -1,0 +1,213 @@
+//! What keeps a place tidy: sweeps, the trash, pools.
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::Response;
+use serde::Deserialize;
+use spinney_core::WorkspaceStatus;
+use spinney_engine::{Patience, What};
+use spinney_jobs::Forgotten;
+use utoipa::{IntoParams, ToSchema};
+
+use super::extract::{Body, OptionalBody, Query};
+use super::named;
+use crate::app::App;
+use crate::auth::Caller;
+use crate::document;
+use crate::error::{ApiError, Result};
+use crate::operations::{Answer, begin};
+
+/// What a sweep looks for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Sweep {
+    /// Workspaces whose branch is provably merged.
+    Merged,
+    /// Workspaces in which nothing happened for long.
+    Stale,
+    /// What store, git and disk disagree about.
+    Orphans,
+    /// Regenerable directories of idle workspaces.
+    Caches,
+    /// Merged, stale and orphans; forgets old jobs and conversations, too.
+    #[default]
+    All,
+}
+
+/// A sweep.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AskForCleanup {
+    #[serde(default)]
+    what: Sweep,
+    /// Whether it only tells what would happen.
+    #[serde(default)]
+    dry_run: bool,
+    /// Also workspaces whose pull request was closed without being merged.
+    #[serde(default)]
+    include_closed: bool,
+    /// Of this repository: its id, or `owner/name`. Without: of all.
+    repository: Option<String>,
+}
+
+impl AskForCleanup {
+    fn what(&self) -> Result<What> {
+        let what = match self.what {
+            Sweep::Merged => What::MERGED,
+            Sweep::Stale => What::STALE,
+            Sweep::Orphans => What::ORPHANS,
+            Sweep::Caches => What::CACHES,
+            Sweep::All => What::ALL,
+        };
+        if self.include_closed && !what.merged {
+            return Err(ApiError::usage("`include_closed` goes with `merged` and `all`"));
+        }
+        Ok(What { closed: self.include_closed, ..what })
+    }
+}
+
+pub(crate) async fn cleanup(
+    State(app): State<App>,
+    caller: Caller,
+    OptionalBody(asked): OptionalBody<AskForCleanup>,
+) -> Result<Response> {
+    let engine = app.engine_of(&caller);
+    let what = asked.what()?;
+    let repositories = match &asked.repository {
+        Some(text) => vec![named::repository(&engine, text).await?],
+        None => engine.repositories().await?,
+    };
+    let own = app.clone();
+    begin(&app, &caller, "cleanup", async move {
+        let _sweeper = engine.become_sweeper()?.ok_or_else(|| ApiError::held("another sweep is under way"))?;
+        let jobs = own.jobs(&engine)?;
+        let report = jobs.sweep(&repositories, what, asked.dry_run, &|_| {}).await?;
+        let forgotten = match asked.what {
+            Sweep::All if !asked.dry_run => jobs.forget_old().await?,
+            _ => Forgotten::default(),
+        };
+        Answer::ok(document::Cleanup::of(&engine, &report, &forgotten, asked.dry_run))
+    })
+    .await
+}
+
+pub(crate) async fn trash(State(app): State<App>, caller: Caller) -> Result<Json<document::Trash>> {
+    let engine = app.engine_of(&caller);
+    let trash = engine.trash(false).await?;
+    let trash = trash.iter().map(|trashed| document::TrashedWorkspace::of(&engine, trashed)).collect();
+    Ok(Json(document::Trash { trash }))
+}
+
+/// What is purged. Without anything: what is due.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PurgeTrash {
+    /// The ids of workspaces in the trash.
+    #[serde(default)]
+    workspaces: Vec<String>,
+    /// All that is in the trash.
+    #[serde(default)]
+    all: bool,
+}
+
+pub(crate) async fn purge(
+    State(app): State<App>,
+    caller: Caller,
+    OptionalBody(asked): OptionalBody<PurgeTrash>,
+) -> Result<Response> {
+    let engine = app.engine_of(&caller);
+    if asked.all && !asked.workspaces.is_empty() {
+        return Err(ApiError::usage("`all` and `workspaces` do not go together"));
+    }
+    let mut named = Vec::new();
+    for id in &asked.workspaces {
+        let row = named::workspace(&engine, id).await?;
+        if row.status != WorkspaceStatus::Trashed {
+            return Err(ApiError::blocked(format!("{} is not in the trash: it is {}", row.name, row.status)));
+        }
+        named.push(row);
+    }
+    begin(&app, &caller, "trash.purge", async move {
+        let _sweeper = engine.become_sweeper()?.ok_or_else(|| ApiError::held("another sweep is under way"))?;
+        let due = match (asked.all, named.is_empty()) {
+            (true, _) => engine.trash(false).await?.into_iter().map(|trashed| trashed.workspace).collect(),
+            (false, true) => engine.expired().await?,
+            (false, false) => named,
+        };
+        let mut told = document::Purge { purged: Vec::new(), failed: Vec::new() };
+        for workspace in due {
+            let purged = match engine.context_of(&workspace).await {
+                Ok(context) => engine.purge(&context, &workspace, &|_| {}).await,
+                Err(error) => Err(error),
+            };
+            match purged {
+                Ok(purged) => told.purged.push(document::PurgedWorkspace::of(&engine, &purged)),
+                Err(error) => {
+                    told.failed.push(document::Failure { name: workspace.name.to_string(), error: (&error).into() });
+                }
+            }
+        }
+        Answer::ok(told)
+    })
+    .await
+}
+
+/// Whose pools are told of.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct OfRepository {
+    /// Its id, or `owner/name`. Without: all.
+    repository: Option<String>,
+}
+
+pub(crate) async fn pools(
+    State(app): State<App>,
+    caller: Caller,
+    Query(asked): Query<OfRepository>,
+) -> Result<Response> {
+    let engine = app.engine_of(&caller);
+    let one = match &asked.repository {
+        Some(text) => Some(named::context(&engine, text).await?),
+        None => None,
+    };
+    begin(&app, &caller, "pool.status", async move {
+        let contexts = match one {
+            Some(context) => vec![context],
+            None => engine.contexts().await?,
+        };
+        let mut pools = Vec::new();
+        for context in &contexts {
+            pools.push(document::Pool::of(&engine.pool_status(context).await?));
+        }
+        Answer::ok(document::Pools { pools })
+    })
+    .await
+}
+
+/// Whose pool is meant.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ThePool {
+    /// Its id, or `owner/name`.
+    repository: String,
+}
+
+pub(crate) async fn fill_pool(State(app): State<App>, caller: Caller, Body(asked): Body<ThePool>) -> Result<Response> {
+    let engine = app.engine_of(&caller);
+    let context = named::context(&engine, &asked.repository).await?;
+    begin(&app, &caller, "pool.fill", async move {
+        let (_, filled) = engine.fill_pool(context, Patience::Person, &|_| {}).await?;
+        Answer::ok(document::Filled::of(&filled.unwrap_or_default()))
+    })
+    .await
+}
+
+pub(crate) async fn drain_pool(State(app): State<App>, caller: Caller, Body(asked): Body<ThePool>) -> Result<Response> {
+    let engine = app.engine_of(&caller);
+    let context = named::context(&engine, &asked.repository).await?;
+    begin(&app, &caller, "pool.drain", async move {
+        Answer::ok(document::Drained::of(&engine.drain_pool(&context, &|_| {}).await?))
+    })
+    .await
+}

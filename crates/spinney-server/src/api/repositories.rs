@@ -1,0 +1,168 @@
+//! Repositories: cloned, fetched, forgotten.
+
+use std::collections::HashMap;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde::Deserialize;
+use spinney_core::account::LOCAL;
+use spinney_core::{Repository, RepositoryId, RepositoryName, Scope, WorkspaceStatus};
+use spinney_engine::{AddRepository, Engine};
+use utoipa::{IntoParams, ToSchema};
+
+use super::extract::{Body, Path, Query};
+use super::named;
+use crate::app::App;
+use crate::auth::Caller;
+use crate::document;
+use crate::error::{ApiError, Result};
+use crate::operations::{Answer, begin};
+
+pub(crate) async fn list(State(app): State<App>, caller: Caller) -> Result<Json<document::Repositories>> {
+    let engine = app.engine_of(&caller);
+    let live = count_live(&engine).await?;
+    let rows = engine.repositories().await?;
+    let repositories = rows.iter().map(|row| told(row, &live)).collect();
+    Ok(Json(document::Repositories { repositories }))
+}
+
+pub(crate) async fn show(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<document::Repository>> {
+    let engine = app.engine_of(&caller);
+    let row = by_id(&engine, &id).await?;
+    Ok(Json(told(&row, &count_live(&engine).await?)))
+}
+
+/// Loads a repository by the id of its address.
+async fn by_id(engine: &Engine, id: &str) -> Result<Repository> {
+    match id.parse::<RepositoryId>() {
+        Ok(_) => named::repository(engine, id).await,
+        Err(_) => Err(named::unknown("repository", id)),
+    }
+}
+
+/// How many live workspaces each repository has, as `repo ls` counts them.
+async fn count_live(engine: &Engine) -> Result<HashMap<RepositoryId, u64>> {
+    let tallies = engine.store().read().await?.tally_workspaces(engine.account(), engine.home().node()).await?;
+    let mut live = HashMap::new();
+    for tally in tallies.iter().filter(|tally| tally.status.is_live() && tally.status != WorkspaceStatus::Warm) {
+        *live.entry(tally.repository.clone()).or_default() += tally.count;
+    }
+    Ok(live)
+}
+
+fn told(row: &Repository, live: &HashMap<RepositoryId, u64>) -> document::Repository {
+    let count = live.get(&row.id).copied().unwrap_or_default();
+    document::Repository::of(row, usize::try_from(count).unwrap_or(usize::MAX))
+}
+
+/// A repository to be known: a URL that is cloned, or a path that is used as it is.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewRepository {
+    url: Option<String>,
+    /// On the machine of the daemon; of the account `local` alone.
+    path: Option<String>,
+    /// `owner/name`.
+    #[schema(value_type = Option<String>)]
+    name: Option<RepositoryName>,
+    /// The variable of the daemon's environment that holds the token; needs the scope `admin`.
+    token_env: Option<String>,
+}
+
+impl NewRepository {
+    /// Where it is.
+    fn place(&self, engine: &Engine, caller: &Caller) -> Result<String> {
+        if self.token_env.is_some() {
+            caller.require(Scope::Admin)?;
+        }
+        match (&self.url, &self.path) {
+            (Some(url), None) if is_url(url) => Ok(url.clone()),
+            (Some(_), None) => Err(ApiError::usage("`url` is not a URL, as `https://…` or `git@host:path`")),
+            (None, Some(_)) if engine.account() != LOCAL => {
+                Err(ApiError::forbidden("`path` is of the account `local` alone"))
+            }
+            (None, Some(path)) if path.starts_with('/') && std::path::Path::new(path).is_dir() => Ok(path.clone()),
+            (None, Some(_)) => Err(ApiError::usage("`path` is not the absolute path of a directory")),
+            _ => Err(ApiError::usage("either `url` or `path` says where it is")),
+        }
+    }
+}
+
+/// Whether a text is a URL, or has a host before a colon: nothing that could be a path.
+fn is_url(text: &str) -> bool {
+    let has_host = || text.split_once(':').is_some_and(|(host, rest)| !host.contains(['/', '.']) || !rest.is_empty());
+    !text.starts_with(['/', '.', '-', '~']) && !text.contains(char::is_control) && (text.contains("://") || has_host())
+}
+
+pub(crate) async fn create(State(app): State<App>, caller: Caller, Body(new): Body<NewRepository>) -> Result<Response> {
+    let engine = app.engine_of(&caller);
+    let place = new.place(&engine, &caller)?;
+    let add = AddRepository { name: new.name, token_env: new.token_env, depth: 0 };
+    engine.check_addition(&place, &add)?;
+    begin(&app, &caller, "repository.create", async move {
+        let context = engine.add_repository(&place, engine.home().root(), &add, &|_| {}).await?;
+        let document = told(&context.repository, &count_live(&engine).await?);
+        Answer::new(StatusCode::CREATED, document)
+    })
+    .await
+}
+
+pub(crate) async fn sync(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Result<Response> {
+    let engine = app.engine_of(&caller);
+    let row = by_id(&engine, &id).await?;
+    begin(&app, &caller, "repository.sync", async move {
+        let context = engine.require_repository(&row.id).await?;
+        let known = engine.sync_repository(&context, &|_| {}).await?;
+        Answer::ok(document::FetchedRepository::of(&context.repository.name, &known))
+    })
+    .await
+}
+
+/// How a repository is forgotten.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct RemoveRepository {
+    /// Where its git dir is gone for good: whether its workspaces are forgotten, too. Their trees stay.
+    #[serde(default)]
+    force: bool,
+}
+
+pub(crate) async fn remove(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Query(asked): Query<RemoveRepository>,
+) -> Result<Response> {
+    let engine = app.engine_of(&caller);
+    let row = by_id(&engine, &id).await?;
+    begin(&app, &caller, "repository.remove", async move {
+        let missing = engine.remove_missing_repository(&row.name.to_string(), asked.force).await?;
+        if missing.is_none() {
+            engine.remove_repository(&engine.require_repository(&row.id).await?).await?;
+        }
+        Answer::ok(document::Repository::of(&row, 0))
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_told_from_paths() {
+        for url in ["https://forge.example/acme/app.git", "ssh://git@host/x", "git@host.example:acme/app", "host:app"] {
+            assert!(is_url(url), "{url}");
+        }
+        for path in ["", "/srv/app", "app", "./a:b", "~/app", "-u:x", "https", "a\n:b"] {
+            assert!(!is_url(path), "{path}");
+        }
+    }
+}

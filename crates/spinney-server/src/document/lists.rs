@@ -1,0 +1,92 @@
+//! Lists that are told as a whole.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{Account, Agent, Failure, Pool, PurgedWorkspace, Repository, Timestamp, Token, TrashedWorkspace};
+
+/// All repositories of an account, by name.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Repositories {
+    pub repositories: Vec<Repository>,
+}
+
+/// The agents of a repository's configuration, by name.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Agents {
+    pub agents: Vec<Agent>,
+}
+
+/// All accounts that the caller may see, by name.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Accounts {
+    pub accounts: Vec<Account>,
+}
+
+/// The tokens of an account, oldest first.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Tokens {
+    pub tokens: Vec<Token>,
+}
+
+/// The pools of repositories.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Pools {
+    pub pools: Vec<Pool>,
+}
+
+/// What is in the trash, oldest first.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Trash {
+    pub trash: Vec<TrashedWorkspace>,
+}
+
+/// What a purge did.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Purge {
+    pub purged: Vec<PurgedWorkspace>,
+    pub failed: Vec<Failure>,
+}
+
+/// The machines that work on this store, oldest first.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Nodes {
+    pub nodes: Vec<Node>,
+}
+
+/// A machine that works, or worked, on this store.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Node {
+    pub id: String,
+    pub name: String,
+    /// Whether it is the one that answers.
+    pub own: bool,
+    pub created_at: Timestamp,
+}
+
+impl Node {
+    #[must_use]
+    pub fn of(node: &spinney_store::Node, own: &spinney_core::NodeId) -> Self {
+        Self {
+            id: node.id.to_string(),
+            name: node.name.clone(),
+            own: node.id == *own,
+            created_at: node.created_at.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::described::assert_described;
+
+    #[test]
+    fn a_node_is_what_its_schema_says() {
+        let id = spinney_core::NodeId::generate();
+        let created_at = spinney_core::Timestamp::from_millisecond(0);
+        let node = Node::of(&spinney_store::Node { id: id.clone(), name: "box".to_owned(), created_at }, &id);
+        assert!(node.own);
+        assert_described(&node, &node);
+    }
+}
