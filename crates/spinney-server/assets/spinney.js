@@ -21,6 +21,7 @@
       const answer = await fetch(address, { headers: { accept: "text/html" }, redirect: "error" });
       if (!answer.ok) return;
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+      for (const cell of fresh.querySelectorAll("[data-lazy]")) fillLazy(cell);
       for (const part of document.querySelectorAll("[data-live]")) {
         const other = fresh.querySelector(`[data-live="${CSS.escape(part.dataset.live)}"]`);
         if (other && other.innerHTML !== part.innerHTML) takeOver(part, other);
@@ -46,6 +47,7 @@
     part.replaceChildren(...[...other.childNodes].map((node) => document.importNode(node, true)));
     for (const details of part.querySelectorAll("details")) if (open.has(key(details))) details.open = true;
     part.querySelectorAll(".scroll").forEach((element, index) => (element.scrollLeft = scrolled[index] ?? 0));
+    part.querySelectorAll("[data-lazy]").forEach((cell) => seen.observe(cell));
     if (place) place.reduce((element, index) => element?.children[index], part)?.focus({ preventScroll: true });
   }
 
@@ -61,11 +63,55 @@
     return steps;
   }
 
-  // Something happened: once it is quiet for a moment, the page is shown anew.
+  // Cells whose content takes git a while are asked for when they are seen, one after another.
+  const LAZY_FOR_MS = 30_000;
+  const known = new Map();
+  const wanted = new Set();
+  let asking = false;
+
+  const seen = new IntersectionObserver((entries) => {
+    for (const { isIntersecting, target } of entries) {
+      if (!isIntersecting) continue;
+      seen.unobserve(target);
+      wanted.add(target.dataset.lazy);
+    }
+    askNext();
+  });
+
+  async function askNext() {
+    if (asking) return;
+    asking = true;
+    for (const address of wanted) {
+      wanted.delete(address);
+      if (Date.now() - (known.get(address)?.at ?? 0) < LAZY_FOR_MS) continue;
+      try {
+        const answer = await fetch(address, { headers: { accept: "text/html" }, redirect: "error" });
+        if (!answer.ok) continue;
+        const content = new DOMParser().parseFromString(await answer.text(), "text/html").body;
+        known.set(address, { at: Date.now(), content });
+        document.querySelectorAll(`[data-lazy="${CSS.escape(address)}"]`).forEach(fillLazy);
+      } catch {
+        // The link in the cell leads to the same answer.
+      }
+    }
+    asking = false;
+  }
+
+  function fillLazy(cell) {
+    const content = known.get(cell.dataset.lazy)?.content;
+    if (content) cell.replaceChildren(...[...content.childNodes].map((node) => document.importNode(node, true)));
+  }
+
+  document.querySelectorAll("[data-lazy]").forEach((cell) => seen.observe(cell));
+
+  // Something happened: what else happens within a moment is shown with it.
   let timer = 0;
   function soon() {
-    clearTimeout(timer);
-    timer = setTimeout(refresh, SETTLE_MS);
+    if (timer) return;
+    timer = setTimeout(() => {
+      timer = 0;
+      refresh();
+    }, SETTLE_MS);
   }
 
   // Every event counts, whatever its name; so the stream is read here, where an EventSource would have to know all names.
@@ -88,7 +134,9 @@
           wait = 1000;
           const lines = (rest + value).split("\n");
           rest = lines.pop();
-          if (lines.some((line) => line.startsWith("data:"))) soon();
+          // The page of one thing is not shown anew for every other.
+          const about = document.body.dataset.about;
+          if (lines.some((line) => line.startsWith("data:") && line.includes(about))) soon();
         }
       } catch {
         // It is tried again.
@@ -132,10 +180,8 @@
     toEnd();
     if (log.dataset.over === "true") return;
 
-    const source = new EventSource(log.dataset.log);
+    const source = new EventSource(`${log.dataset.log}?after=${log.dataset.end}`);
     source.addEventListener("entry", (event) => {
-      // What the page had from the start comes again with the stream.
-      if (Number(event.lastEventId) <= Number(log.dataset.end)) return;
       append(JSON.parse(event.data));
       if (log.childElementCount > MAX_ROWS) log.firstElementChild.remove();
       if (sticks) toEnd();

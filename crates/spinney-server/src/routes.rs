@@ -52,6 +52,16 @@ pub fn table() -> Vec<Route> {
         post("/logout", Page(Read), pages::login::log_out),
         get("/assets/{name}", Open, pages::assets::show),
         get("/", Page(Read), pages::home::home),
+        get("/repositories", Page(Read), pages::repositories::list),
+        get("/repositories/{id}", Page(Read), pages::repositories::show),
+        post("/repositories/{id}/workspaces", Page(Write), pages::repositories::create_workspace),
+        post("/repositories/{id}/jobs", Page(Write), pages::repositories::start_job),
+        get("/workspaces/{id}", Page(Read), pages::workspaces::show),
+        get("/workspaces/{id}/standing", Page(Read), pages::workspaces::standing),
+        post("/workspaces/{id}/remove", Page(Write), pages::workspaces::remove),
+        post("/workspaces/{id}/restore", Page(Write), pages::workspaces::restore),
+        post("/workspaces/{id}/pin", Page(Write), pages::workspaces::pin),
+        post("/workspaces/{id}/unpin", Page(Write), pages::workspaces::unpin),
         get("/api/v1/openapi.json", Api(Read), api::openapi::document).tells("This document").gives::<AnyJson>(200),
         get("/api/v1/accounts", Api(Admin), api::accounts::list)
             .tells("Accounts: all for the owner of the home, for others their own")

@@ -2,6 +2,7 @@
 
 use spinney_core::{Platform, Workspace, WorkspaceId};
 
+use crate::row::Reader;
 use crate::workspace::{workspace, workspaces_sql};
 use crate::{Connection, Error};
 
@@ -34,6 +35,20 @@ impl Connection {
         ));
         let query = query.bind(account).bind(platform.as_str()).bind(id);
         self.fetch_optional(query).await?.as_ref().map(workspace).transpose()
+    }
+
+    /// Loads the conversations that point at a workspace.
+    pub async fn conversations_of(&mut self, workspace: &WorkspaceId) -> Result<Vec<(Platform, String)>, Error> {
+        let query = sqlx::query(
+            "SELECT workspace_id, platform, id FROM conversations WHERE workspace_id = $1 ORDER BY platform, id",
+        );
+        let rows = self.fetch_all(query.bind(workspace.as_str())).await?;
+        let conversation = |row| {
+            let mut row = Reader::new("conversations", row);
+            row.text()?;
+            Ok((row.parsed()?, row.text()?))
+        };
+        rows.iter().map(conversation).collect()
     }
 
     /// Lets go of every conversation of a workspace.

@@ -7,7 +7,7 @@ pub(crate) mod health;
 pub(crate) mod housekeeping;
 pub(crate) mod jobs;
 pub(crate) mod metrics;
-mod named;
+pub(crate) mod named;
 pub(crate) mod openapi;
 pub(crate) mod operations;
 pub(crate) mod overview;

@@ -42,6 +42,9 @@ pub(crate) struct LogQuery {
     #[serde(default)]
     #[param(default = false)]
     follow: bool,
+    /// As events: those behind this offset, for a client that can't send `Last-Event-ID`.
+    #[param(minimum = 0)]
+    after: Option<u64>,
 }
 
 /// A job's log: as server-sent events for who accepts those, else as lines of JSON.
@@ -70,7 +73,7 @@ pub(crate) async fn log(
     let wants_events =
         headers.get(header::ACCEPT).is_some_and(|accept| accept.as_bytes().starts_with(b"text/event-stream"));
     Ok(match wants_events {
-        true => events::log::as_events(reader, last_seen(&headers)?, is_over, stopping).await?,
+        true => events::log::as_events(reader, last_seen(&headers)?.or(query.after), is_over, stopping).await?,
         false => events::log::as_lines(reader, query.follow, is_over, stopping).await?,
     })
 }

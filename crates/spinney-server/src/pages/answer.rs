@@ -1,16 +1,22 @@
 //! What a page's handler takes and gives: as in the API, but a person reads what went wrong.
 
+use std::time::Duration;
+
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::StatusCode;
 use axum::http::header::LOCATION;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use serde::de::DeserializeOwned;
+use tokio::time::timeout;
 
 use super::error_page;
 use crate::api::extract;
 use crate::app::App;
 use crate::error::ApiError;
+
+/// How long a person waits for what they asked for.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// An error that is shown as a page.
 #[derive(Debug)]
@@ -98,4 +104,17 @@ where
 {
     let value = filled(text).map(str::parse::<T>).transpose();
     value.map_err(|error| ApiError::usage(error.to_string()).into())
+}
+
+/// Does something that goes on whatever becomes of the request; none when it takes longer than a person waits.
+pub(crate) async fn within<T, F>(app: &App, work: F) -> Result<Option<T>>
+where
+    T: Send + 'static,
+    F: Future<Output = Result<T>> + Send + 'static,
+{
+    match timeout(PATIENCE, app.tasks().spawn(work)).await {
+        Ok(Ok(done)) => done.map(Some),
+        Ok(Err(_)) => Err(ApiError::failed("this request broke something here").into()),
+        Err(_) => Ok(None),
+    }
 }

@@ -84,6 +84,7 @@ impl Frame {
 fn told(code: &str) -> Option<Told> {
     let (kind, text) = match code {
         "made" => ("done", "The workspace is ready."),
+        "going" => ("noted", "It takes longer, and goes on by itself: this page shows it when it is there."),
         "found" => ("done", "This work has its workspace already: here it is."),
         "refused" => ("refused", "It was not removed: see what it holds."),
         "removed" => ("done", "It is in the trash, whole."),

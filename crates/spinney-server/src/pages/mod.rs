@@ -11,7 +11,9 @@ mod frame;
 pub(crate) mod home;
 pub(crate) mod login;
 mod mark;
+pub(crate) mod repositories;
 mod rows;
+pub(crate) mod workspaces;
 
 use askama::Template;
 use axum::http::StatusCode;

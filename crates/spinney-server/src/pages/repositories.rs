@@ -1,0 +1,210 @@
+//! Repositories, and the workspaces of one.
+
+use std::collections::HashMap;
+
+use askama::Template;
+use axum::extract::State;
+use serde::Deserialize;
+use spinney_core::{BranchName, JobRequest, JobStatus, Method, Platform, RepositoryId, WorkKind};
+use spinney_engine::{Among, Context, Request, Sizes, size};
+use spinney_jobs::{Agent, Busy, NewJob};
+
+use super::answer::{Asked, Form, Id, Result, filled, lead, parsed, within};
+use super::frame::{Did, Frame};
+use super::render;
+use super::rows::{JobRow, WorkspaceRow, running_in};
+use crate::api::named::NamedWork;
+use crate::app::App;
+use crate::auth::Caller;
+use crate::error::ApiError;
+use crate::{background, document};
+
+/// How many of a repository's jobs are shown.
+const JOBS: u32 = 10;
+/// More jobs than run at once.
+const RUNNING: u32 = 200;
+
+#[derive(Template)]
+#[template(path = "repositories.html")]
+struct RepositoriesPage {
+    frame: Frame,
+    rows: Vec<RepositoryRow>,
+}
+
+struct RepositoryRow {
+    id: String,
+    name: String,
+    place: String,
+    live: usize,
+    running: usize,
+    warm: usize,
+    trashed: usize,
+    size: String,
+}
+
+pub(crate) async fn list(State(app): State<App>, caller: Caller, Asked(did): Asked<Did>) -> Result {
+    let engine = app.engine_of(&caller);
+    let workspaces = engine.workspaces(None, Among::All).await?;
+    let running = app.jobs(&engine)?.list(None, &[JobStatus::Running], RUNNING).await?;
+    let mut by_repository: HashMap<RepositoryId, Vec<_>> = HashMap::new();
+    for workspace in workspaces {
+        by_repository.entry(workspace.repository_id.clone()).or_default().push(workspace);
+    }
+    let rows = engine.repositories().await?.into_iter().map(|repository| {
+        let own = by_repository.remove(&repository.id).unwrap_or_default();
+        let count = |among: Among| own.iter().filter(|row| among.statuses().contains(&row.status)).count();
+        let sizes = Sizes::of(&own);
+        RepositoryRow {
+            id: repository.id.to_string(),
+            name: repository.name.to_string(),
+            place: repository.url.unwrap_or_else(|| repository.common_dir.display().to_string()),
+            live: count(Among::Live),
+            running: running.iter().filter(|job| job.repository_id == repository.id).count(),
+            warm: count(Among::Warm),
+            trashed: count(Among::Trashed),
+            size: if sizes.known > 0 { size(sizes.bytes) } else { String::new() },
+        }
+    });
+    let rows = rows.collect();
+    Ok(render(&RepositoriesPage { frame: Frame::new(&caller, "Repositories", &did), rows }))
+}
+
+#[derive(Template)]
+#[template(path = "repository.html")]
+struct RepositoryPage {
+    frame: Frame,
+    id: String,
+    name: String,
+    place: String,
+    workspaces: Vec<WorkspaceRow>,
+    jobs: Vec<JobRow>,
+    agents: Vec<document::Agent>,
+    limit: u32,
+}
+
+pub(crate) async fn show(
+    State(app): State<App>,
+    caller: Caller,
+    Id(id): Id<RepositoryId>,
+    Asked(did): Asked<Did>,
+) -> Result {
+    let engine = app.engine_of(&caller);
+    let context = engine.require_repository(&id).await?;
+    let jobs = app.jobs(&engine)?;
+    let running = running_in(&jobs.list(Some(&id), &[JobStatus::Running], RUNNING).await?);
+    let workspaces = engine.workspaces(Some(&id), Among::Live).await?;
+    let recent = jobs.list(Some(&id), &[], JOBS).await?;
+    let repository = &context.repository;
+    Ok(render(&RepositoryPage {
+        frame: Frame::new(&caller, "Repositories", &did),
+        id: id.to_string(),
+        name: repository.name.to_string(),
+        place: repository.url.clone().unwrap_or_else(|| repository.common_dir.display().to_string()),
+        workspaces: workspaces.iter().map(|workspace| WorkspaceRow::new(workspace, &running)).collect(),
+        jobs: recent.iter().map(JobRow::new).collect(),
+        agents: document::Agent::all(&context),
+        limit: context.config().limits.max_workspaces,
+    }))
+}
+
+/// The fields of a form that name a piece of work.
+#[derive(Debug, Deserialize)]
+pub(crate) struct WorkFields {
+    /// A kind of work, `branch`, or nothing.
+    #[serde(default)]
+    kind: String,
+    #[serde(default)]
+    key: String,
+    #[serde(default)]
+    base: String,
+}
+
+/// What the fields name.
+struct Named {
+    work: Option<spinney_core::Work>,
+    title: Option<String>,
+    branch: Option<BranchName>,
+    base: Option<BranchName>,
+}
+
+impl WorkFields {
+    fn named(&self) -> Result<Named> {
+        let base = parsed(&self.base)?;
+        let key = filled(&self.key);
+        let (kind, branch): (Option<WorkKind>, Option<BranchName>) = match self.kind.as_str() {
+            "" => (None, None),
+            "branch" => (None, parsed(&self.key)?),
+            kind => (Some(kind.parse().map_err(|error| ApiError::usage(format!("{error}")))?), None),
+        };
+        let key = key.filter(|_| kind.is_some());
+        let fields = NamedWork { kind, key, branch: branch.as_ref(), ..NamedWork::default() };
+        let (work, title) = (fields.work()?, fields.title(None)?);
+        Ok(Named { work, title, branch, base })
+    }
+}
+
+/// Gives a piece of work its workspace.
+pub(crate) async fn create_workspace(
+    State(app): State<App>,
+    caller: Caller,
+    Id(id): Id<RepositoryId>,
+    Form(form): Form<WorkFields>,
+) -> Result {
+    let engine = app.engine_of(&caller);
+    let context = engine.require_repository(&id).await?;
+    let Named { work, title, branch, base } = form.named()?;
+    let work = work.ok_or_else(|| ApiError::usage("no work is named"))?;
+    let request = Request { title, branch, base, platform: Platform::Api, ..Request::new(work) };
+    let after = app.clone();
+    let made = within(&app, async move {
+        let (context, resolution) = engine.resolve(context, &request, &|_| {}).await?;
+        let is_made = resolution.method == Method::Created;
+        if is_made {
+            background::fill_pool(&after, engine, context);
+        }
+        Ok((resolution.workspace.id, is_made))
+    });
+    match made.await? {
+        Some((workspace, true)) => lead(&format!("/workspaces/{workspace}"), "made"),
+        Some((workspace, false)) => lead(&format!("/workspaces/{workspace}"), "found"),
+        None => lead(&format!("/repositories/{id}"), "going"),
+    }
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct JobFields {
+    #[serde(default)]
+    agent: String,
+    #[serde(default)]
+    prompt: String,
+    #[serde(flatten)]
+    work: WorkFields,
+}
+
+/// Starts a job.
+pub(crate) async fn start_job(
+    State(app): State<App>,
+    caller: Caller,
+    Id(id): Id<RepositoryId>,
+    Form(form): Form<JobFields>,
+) -> Result {
+    let engine = app.engine_of(&caller);
+    let context = engine.require_repository(&id).await?;
+    let prompt = form.prompt.replace("\r\n", "\n");
+    if prompt.trim().is_empty() || prompt.contains('\0') {
+        return Err(ApiError::usage("the prompt is empty: say what to do").into());
+    }
+    let Named { work, title, branch, base } = form.work.named()?;
+    let agent = agent_of(&context, &form.agent)?;
+    let request = JobRequest { base, branch, ..JobRequest::default() };
+    let new = NewJob { id: None, agent, work, title, prompt, trigger: Platform::Api, request };
+    let job = app.jobs(&engine)?.submit(context, new, Busy::Wait).await?;
+    lead(&format!("/jobs/{}", job.id), "started")
+}
+
+fn agent_of(context: &Context, text: &str) -> Result<spinney_core::AgentName> {
+    match parsed(text)? {
+        Some(agent) => Ok(agent),
+        None => Ok(Agent::only(context)?),
+    }
+}

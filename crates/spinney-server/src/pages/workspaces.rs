@@ -1,0 +1,281 @@
+//! One workspace: how it stands, in words, and what can be done with it. Git is asked here, about this one.
+
+use std::collections::HashSet;
+
+use askama::Template;
+use axum::extract::State;
+use serde::Deserialize;
+use spinney_core::{Consent, Job, JobStatus, Remover, Verdict, Workspace, WorkspaceId, WorkspaceStatus};
+use spinney_engine::{Context, Details, Engine, plural};
+
+use super::answer::{Asked, Form, Id, Result, lead, within};
+use super::frame::{Did, Frame};
+use super::mark::Mark;
+use super::render;
+use super::rows::{JobRow, WorkspaceRow, base_of};
+use crate::app::App;
+use crate::auth::Caller;
+use crate::error::ApiError;
+use crate::words;
+
+/// How many of a workspace's jobs are shown.
+const JOBS: u32 = 20;
+
+#[derive(Template)]
+#[template(path = "workspace.html")]
+struct WorkspacePage {
+    frame: Frame,
+    row: WorkspaceRow,
+    repository_id: String,
+    mark: Mark,
+    path: String,
+    base: String,
+    distance: String,
+    changes: String,
+    fault: String,
+    head: String,
+    pull_request: Option<Link>,
+    works: Vec<String>,
+    conversations: Vec<String>,
+    ports: Vec<(String, u16)>,
+    jobs: Vec<JobRow>,
+    created: String,
+    doing: Doing,
+}
+
+/// A place elsewhere; only what a browser may open is a link.
+struct Link {
+    text: String,
+    is_url: bool,
+}
+
+/// What can be done.
+enum Doing {
+    /// It lives, and so it is judged.
+    Live(Judged),
+    /// It can come back.
+    Removed { since: String },
+    /// It is being made or taken away.
+    Busy,
+}
+
+/// A verdict in words.
+struct Judged {
+    may_go: bool,
+    /// Whether a person may let go what stands in the way.
+    can_force: bool,
+    standing: String,
+    /// What goes with it, as ` with 1 untracked file`.
+    with: String,
+    /// What stands in the way, in a line.
+    blockers: String,
+    reasons: Vec<ReasonRow>,
+    trash_for: String,
+}
+
+struct ReasonRow {
+    code: String,
+    detail: String,
+    items: String,
+    blocks: bool,
+    job: Option<String>,
+}
+
+pub(crate) async fn show(
+    State(app): State<App>,
+    caller: Caller,
+    Id(id): Id<WorkspaceId>,
+    Asked(did): Asked<Did>,
+) -> Result {
+    let engine = app.engine_of(&caller);
+    let workspace = engine.require_workspace(&id).await?;
+    let context = engine.context_of(&workspace).await?;
+    let shown = engine.show(&context, &workspace).await?;
+    let mut db = engine.store().read().await?;
+    let jobs = db.jobs_in(&id, JOBS).await?;
+    let conversations = db.conversations_of(&id).await?;
+    drop(db);
+    let doing = match workspace.status {
+        WorkspaceStatus::Active | WorkspaceStatus::Broken | WorkspaceStatus::Lost => {
+            Doing::Live(judge(&engine, &context, &workspace).await?)
+        }
+        WorkspaceStatus::Trashed | WorkspaceStatus::Purged => {
+            let since = workspace.removed_at.map(words::ago).unwrap_or_default();
+            Doing::Removed { since }
+        }
+        WorkspaceStatus::Creating | WorkspaceStatus::Removing | WorkspaceStatus::Warm => Doing::Busy,
+    };
+    let details = &shown.details;
+    Ok(render(&WorkspacePage {
+        frame: Frame::new(&caller, "Repositories", &did),
+        row: WorkspaceRow::new(&workspace, &HashSet::new()),
+        repository_id: workspace.repository_id.to_string(),
+        mark: mark_of(&workspace, details, &jobs),
+        path: workspace.path.display().to_string(),
+        base: base_of(&workspace),
+        distance: distance(details),
+        changes: changes(details),
+        fault: details.fault.clone().unwrap_or_default(),
+        head: details.head.clone().unwrap_or_default(),
+        pull_request: workspace.pull_request.clone().map(Link::new),
+        works: shown.works.iter().map(ToString::to_string).collect(),
+        conversations: conversations.iter().map(|(platform, id)| format!("{platform} {id}")).collect(),
+        ports: shown.ports.iter().map(|port| (port.name.clone(), port.port)).collect(),
+        jobs: jobs.iter().map(JobRow::new).collect(),
+        created: words::ago(workspace.created_at),
+        doing,
+    }))
+}
+
+impl Link {
+    fn new(text: String) -> Self {
+        let is_url = text.starts_with("https://") || text.starts_with("http://");
+        Self { text, is_url }
+    }
+}
+
+fn mark_of(workspace: &Workspace, details: &Details, jobs: &[Job]) -> Mark {
+    match jobs.iter().any(|job| job.status == JobStatus::Running) {
+        true => Mark::state("running"),
+        false => Mark::state(details.state(workspace)),
+    }
+}
+
+/// `2 ahead, 12 behind`.
+fn distance(details: &Details) -> String {
+    match details.distance {
+        None => String::new(),
+        Some((0, 0)) => "level with it".to_owned(),
+        Some((ahead, 0)) => format!("{ahead} ahead"),
+        Some((0, behind)) => format!("{behind} behind"),
+        Some((ahead, behind)) => format!("{ahead} ahead, {behind} behind"),
+    }
+}
+
+/// `3 files changed, 1 untracked`.
+fn changes(details: &Details) -> String {
+    match (details.changed, details.untracked) {
+        (None, _) => String::new(),
+        (Some(0), Some(0) | None) => "nothing uncommitted".to_owned(),
+        (Some(changed), Some(0) | None) => format!("{} changed", plural(changed, "file")),
+        (Some(0), Some(untracked)) => format!("{untracked} untracked"),
+        (Some(changed), Some(untracked)) => format!("{} changed, {untracked} untracked", plural(changed, "file")),
+    }
+}
+
+async fn judge(engine: &Engine, context: &Context, workspace: &Workspace) -> Result<Judged> {
+    let verdict = engine.judge(context, workspace, Remover::Person).await?;
+    Ok(Judged::new(&verdict, words::days(&context.config().cleanup.trash_for.to_string())))
+}
+
+impl Judged {
+    fn new(verdict: &Verdict, trash_for: String) -> Self {
+        let reasons = verdict.reasons.iter().map(|reason| ReasonRow {
+            code: reason.code.to_string(),
+            detail: reason.detail.clone(),
+            items: words::items_of(reason),
+            blocks: reason.blocks,
+            job: reason.job.as_ref().map(ToString::to_string),
+        });
+        let blockers = verdict.blockers(&Consent::None);
+        let blockers = blockers.map(|reason| format!("{} ({})", reason.code, reason.detail));
+        Self {
+            may_go: verdict.removable(&Consent::None),
+            can_force: verdict.removable(&Consent::Force),
+            standing: words::standing(verdict),
+            with: words::lost_with(verdict),
+            blockers: blockers.collect::<Vec<_>>().join(", "),
+            reasons: reasons.collect(),
+            trash_for,
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "standing.html")]
+struct Standing {
+    distance: String,
+    changes: String,
+    fault: String,
+    judged: Judged,
+}
+
+/// How one workspace stands, for its row in a list: asked for when it is seen.
+pub(crate) async fn standing(State(app): State<App>, caller: Caller, Id(id): Id<WorkspaceId>) -> Result {
+    let engine = app.engine_of(&caller);
+    let workspace = engine.require_workspace(&id).await?;
+    let context = engine.context_of(&workspace).await?;
+    let details = engine.inspect(&context, &workspace).await;
+    let judged = judge(&engine, &context, &workspace).await?;
+    let distance = match details.distance {
+        Some((ahead, behind)) => format!("+{ahead} −{behind}"),
+        None => String::new(),
+    };
+    let changes = changes(&details);
+    Ok(render(&Standing { distance, changes, fault: details.fault.unwrap_or_default(), judged }))
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct RemoveFields {
+    /// Set where a person saw what goes with it.
+    #[serde(default)]
+    force: String,
+}
+
+/// Moves a workspace to the trash, or shows what it holds.
+pub(crate) async fn remove(
+    State(app): State<App>,
+    caller: Caller,
+    Id(id): Id<WorkspaceId>,
+    Form(form): Form<RemoveFields>,
+) -> Result {
+    let engine = app.engine_of(&caller);
+    let workspace = engine.require_workspace(&id).await?;
+    let consent = if form.force == "yes" { Consent::Force } else { Consent::None };
+    let removed = within(&app, async move {
+        let context = engine.context_of(&workspace).await?;
+        match engine.remove(&context, &workspace, &consent, &|_| {}).await {
+            Ok(_) => Ok(true),
+            Err(spinney_engine::Error::Refused { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    });
+    let code = match removed.await? {
+        Some(true) => "removed",
+        Some(false) => "refused",
+        None => "going",
+    };
+    lead(&format!("/workspaces/{id}"), code)
+}
+
+/// Brings a workspace back.
+pub(crate) async fn restore(State(app): State<App>, caller: Caller, Id(id): Id<WorkspaceId>) -> Result {
+    let engine = app.engine_of(&caller);
+    let workspace = engine.require_workspace(&id).await?;
+    let restored = within(&app, async move {
+        let context = engine.context_of(&workspace).await?;
+        engine.restore(&context, &workspace, None, &|_| {}).await?;
+        Ok(())
+    });
+    let code = if restored.await?.is_some() { "restored" } else { "going" };
+    lead(&format!("/workspaces/{id}"), code)
+}
+
+pub(crate) async fn pin(State(app): State<App>, caller: Caller, Id(id): Id<WorkspaceId>) -> Result {
+    set_pinned(&app, &caller, &id, true).await
+}
+
+pub(crate) async fn unpin(State(app): State<App>, caller: Caller, Id(id): Id<WorkspaceId>) -> Result {
+    set_pinned(&app, &caller, &id, false).await
+}
+
+async fn set_pinned(app: &App, caller: &Caller, id: &WorkspaceId, pinned: bool) -> Result {
+    let engine = app.engine_of(caller);
+    let workspace = engine.require_workspace(id).await?;
+    if !workspace.status.is_live() || workspace.status == WorkspaceStatus::Warm {
+        let (name, status) = (&workspace.name, workspace.status);
+        return Err(ApiError::blocked(format!("{name} is {status}, not somebody's")).into());
+    }
+    engine.set_pinned(workspace, pinned).await?;
+    lead(&format!("/workspaces/{id}"), if pinned { "pinned" } else { "unpinned" })
+}
