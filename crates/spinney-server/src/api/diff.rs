@@ -2,8 +2,8 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use spinney_core::CommitId;
-use spinney_engine::Context;
+use spinney_core::{CommitId, Job};
+use spinney_engine::{Context, Engine};
 
 use super::extract::Path;
 use super::named;
@@ -19,23 +19,25 @@ const MAX_BYTES: usize = 2 << 20;
 pub(crate) async fn of_job(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Result<Response> {
     let engine = app.engine_of(&caller);
     let job = named::job(&app.jobs(&engine)?, &id).await?;
-    begin(&app, &caller, "job.diff", async move {
-        let workspace = match &job.workspace_id {
-            Some(id) => engine.store().read().await?.workspace(id).await?,
-            None => None,
-        };
-        let base = job.outcome.base_commit.or_else(|| workspace.as_ref().map(|row| row.base_commit.clone()));
-        let context = engine.require_repository(&job.repository_id).await?;
-        // One that runs has come to what its branch has by now.
-        let tip = match (job.outcome.commit, &workspace) {
-            (None, Some(row)) if row.status.is_live() => {
-                context.git.load_branch(&row.branch).await.map_err(spinney_engine::Error::from)?
-            }
-            (commit, _) => commit,
-        };
-        Answer::ok(load(&context, base, tip).await?)
-    })
-    .await
+    begin(&app, &caller, "job.diff", async move { Answer::ok(load_of_job(&engine, &job).await?) }).await
+}
+
+/// What a job changed, as far as it has come.
+pub(crate) async fn load_of_job(engine: &Engine, job: &Job) -> Result<document::Diff> {
+    let workspace = match &job.workspace_id {
+        Some(id) => engine.store().read().await?.workspace(id).await?,
+        None => None,
+    };
+    let base = job.outcome.base_commit.clone().or_else(|| workspace.as_ref().map(|row| row.base_commit.clone()));
+    let context = engine.require_repository(&job.repository_id).await?;
+    // One that runs has come to what its branch has by now.
+    let tip = match (&job.outcome.commit, &workspace) {
+        (None, Some(row)) if row.status.is_live() => {
+            context.git.load_branch(&row.branch).await.map_err(spinney_engine::Error::from)?
+        }
+        (commit, _) => commit.clone(),
+    };
+    load(&context, base, tip).await
 }
 
 pub(crate) async fn of_workspace(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Result<Response> {

@@ -7,8 +7,11 @@
 mod answer;
 pub(crate) mod assets;
 mod bar;
+mod diff;
 mod frame;
 pub(crate) mod home;
+pub(crate) mod jobs;
+mod log;
 pub(crate) mod login;
 mod mark;
 pub(crate) mod repositories;

@@ -1,0 +1,248 @@
+//! Jobs, and one of them: its timeline, its log, what it changed, what it took.
+
+use askama::Template;
+use axum::extract::State;
+use serde::Deserialize;
+use spinney_core::{Cancel, Job, JobEvent, JobId, JobStatus, LogEntry, Push, Session, SessionStatus, Timestamp};
+
+use super::answer::{Asked, Form, Id, Result, lead, within};
+use super::bar::Bar;
+use super::diff::Diff;
+use super::frame::{Did, Frame};
+use super::log::{self, Log, phase_name};
+use super::render;
+use super::rows::{JobRow, came_of, short, took};
+use crate::api::diff::load_of_job;
+use crate::app::App;
+use crate::auth::Caller;
+use crate::error::ApiError;
+use crate::words;
+
+/// How many jobs a list has at most.
+const LISTED: u32 = 200;
+
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct ListQuery {
+    /// One of [`SHOWN`], else all.
+    #[serde(default)]
+    show: String,
+}
+
+/// What a list can be narrowed to.
+const SHOWN: [(&str, &[JobStatus]); 4] = [
+    ("all", JobStatus::ALL),
+    ("unfinished", &[JobStatus::Pending, JobStatus::Running]),
+    ("completed", &[JobStatus::Completed]),
+    ("not completed", &[JobStatus::Failed, JobStatus::TimedOut, JobStatus::Interrupted, JobStatus::Cancelled]),
+];
+
+#[derive(Template)]
+#[template(path = "jobs.html")]
+struct JobsPage {
+    frame: Frame,
+    shown: Vec<(&'static str, bool)>,
+    jobs: Vec<JobRow>,
+    is_cut: bool,
+}
+
+pub(crate) async fn list(State(app): State<App>, caller: Caller, Asked(asked): Asked<ListQuery>) -> Result {
+    let engine = app.engine_of(&caller);
+    let (chosen, statuses) = SHOWN.into_iter().find(|(name, _)| *name == asked.show).unwrap_or(SHOWN[0]);
+    let jobs = app.jobs(&engine)?.list(None, statuses, LISTED).await?;
+    Ok(render(&JobsPage {
+        frame: Frame::new(&caller, "Jobs", &Did::default()),
+        shown: SHOWN.into_iter().map(|(name, _)| (name, name == chosen)).collect(),
+        jobs: jobs.iter().map(JobRow::new).collect(),
+        is_cut: jobs.len() == LISTED as usize,
+    }))
+}
+
+#[derive(Template)]
+#[template(path = "job.html")]
+struct JobPage {
+    frame: Frame,
+    row: JobRow,
+    is_over: bool,
+    is_cancelling: bool,
+    prompt: String,
+    summary: String,
+    error: String,
+    came_of: String,
+    is_refused: bool,
+    branch: String,
+    commit: String,
+    pull_request: Option<String>,
+    escaped: Vec<String>,
+    denied: Vec<String>,
+    steps: Vec<Step>,
+    sessions: Vec<SessionRow>,
+    tokens: String,
+    log: Log,
+    diff: Option<Diff>,
+    diff_problem: String,
+}
+
+/// A part of a job.
+struct Step {
+    name: String,
+    kind: &'static str,
+    took: String,
+    details: Vec<String>,
+}
+
+struct SessionRow {
+    runtime: String,
+    status: String,
+    tokens: String,
+    cost: String,
+    context: Option<(Bar, u64)>,
+    took: String,
+}
+
+pub(crate) async fn show(State(app): State<App>, caller: Caller, Id(id): Id<JobId>, Asked(did): Asked<Did>) -> Result {
+    let engine = app.engine_of(&caller);
+    let jobs = app.jobs(&engine)?;
+    let job = jobs.require(&id).await?;
+    let sessions = jobs.sessions(&id).await?;
+    let (reader, head) = (jobs.log(&id), jobs.log(&id));
+    let read = tokio::task::spawn_blocking(move || log::load(reader, head)).await;
+    let log = read.map_err(|_| ApiError::failed("the log could not be read"))??;
+    drop(jobs);
+    let (asked, of_job) = (engine.clone(), job.clone());
+    let diff = within(&app, async move { Ok(load_of_job(&asked, &of_job).await?) }).await;
+    let (diff, diff_problem) = match diff {
+        Ok(Some(diff)) => (Some(Diff::parse(&diff.diff, diff.truncated)), String::new()),
+        Ok(None) => (None, "git takes longer than you would wait".to_owned()),
+        Err(problem) => (None, problem.0.message),
+    };
+    let outcome = &job.outcome;
+    let usage = sessions.iter().fold(spinney_core::Usage::default(), |sum, session| sum.plus(session.usage));
+    let tokens = match usage.tokens() {
+        0 => String::new(),
+        _ => format!(
+            "{} read, {} from the cache, {} written",
+            words::rough(usage.input_tokens + usage.cache_write_tokens),
+            words::rough(usage.cache_read_tokens),
+            words::rough(usage.output_tokens)
+        ),
+    };
+    Ok(render(&JobPage {
+        frame: Frame::new(&caller, "Jobs", &did),
+        is_over: job.status.is_final(),
+        is_cancelling: job.cancel != Cancel::No && !job.status.is_final(),
+        prompt: job.prompt.clone(),
+        summary: outcome.summary.clone().unwrap_or_default(),
+        error: outcome.error.clone().unwrap_or_default(),
+        came_of: came_of(outcome),
+        is_refused: outcome.push == Some(Push::Refused),
+        branch: outcome.branch.clone().unwrap_or_default(),
+        commit: outcome.commit.as_ref().map(|commit| short(commit.as_str()).to_owned()).unwrap_or_default(),
+        pull_request: outcome.pull_request.clone().filter(|url| url.starts_with("http")),
+        escaped: outcome.escaped.clone(),
+        denied: outcome.denied.clone(),
+        steps: steps(&job, &log.entries),
+        sessions: sessions.iter().map(SessionRow::new).collect(),
+        tokens,
+        row: JobRow { took: took(&job), ..JobRow::new(&job) },
+        log,
+        diff,
+        diff_problem,
+    }))
+}
+
+/// The parts of a job in their order, each with how long it took.
+fn steps(job: &Job, entries: &[LogEntry]) -> Vec<Step> {
+    let mut steps: Vec<(Step, i64)> = Vec::new();
+    let mut phase_before = None;
+    for entry in entries {
+        let (name, kind, detail) = match &entry.event {
+            JobEvent::Phase { phase, detail } => {
+                let goes_on = phase_before.replace(*phase) == Some(*phase);
+                let detail = detail.as_deref().map(|text| words::plain(text).into_owned());
+                if let (true, Some((step, _))) = (goes_on, steps.last_mut()) {
+                    step.details.extend(detail);
+                    continue;
+                }
+                (phase_name(*phase).to_owned(), "done", detail)
+            }
+            JobEvent::HandOff { .. } => {
+                ("hand-off".to_owned(), "done", Some("to a new session, with a note".to_owned()))
+            }
+            JobEvent::Finished { status, .. } => {
+                phase_before = None;
+                let kind = if *status == JobStatus::Completed { "done" } else { "failed" };
+                (words::ended(*status, None), kind, None)
+            }
+            _ => continue,
+        };
+        steps.push((Step { name, kind, took: String::new(), details: detail.into_iter().collect() }, entry.at_ms));
+    }
+    let now = Timestamp::now().as_millisecond();
+    let begins: Vec<i64> = steps.iter().map(|(_, at)| *at).collect();
+    let mut steps: Vec<Step> = steps.into_iter().map(|(step, _)| step).collect();
+    let last = steps.len().saturating_sub(1);
+    for (index, step) in steps.iter_mut().enumerate() {
+        let is_last = index == last;
+        if is_last && !job.status.is_final() {
+            step.kind = "running";
+        }
+        let end = begins.get(index + 1).copied().unwrap_or(now);
+        if !is_last || !job.status.is_final() {
+            let (from, to) = (Timestamp::from_millisecond(begins[index]), Timestamp::from_millisecond(end));
+            step.took = words::took(words::between(from, to));
+        }
+    }
+    steps
+}
+
+impl SessionRow {
+    fn new(session: &Session) -> Self {
+        let context = session.context_tokens.zip(session.context_window).filter(|(_, window)| *window > 0);
+        let status = match (session.status, session.resumed) {
+            (SessionStatus::HandedOff, _) => "handed off".to_owned(),
+            (status, true) => format!("{status}, resumed"),
+            (status, false) => status.to_string(),
+        };
+        Self {
+            runtime: session.runtime.clone(),
+            status,
+            tokens: words::rough(session.usage.tokens()),
+            cost: session.usage.cost_micros.map(words::cost).unwrap_or_default(),
+            context: context.map(|(tokens, window)| {
+                let percent = tokens.min(window) * 100 / window;
+                (Bar::new(tokens, window, format!("{percent} % of the context")).short(), percent)
+            }),
+            took: words::lasted(words::between(session.started_at, session.ended_at.unwrap_or_else(Timestamp::now))),
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct CancelFields {
+    /// Set to end its agent without asking.
+    #[serde(default)]
+    force: String,
+}
+
+/// Asks a job to end, or ends it.
+pub(crate) async fn cancel(
+    State(app): State<App>,
+    caller: Caller,
+    Id(id): Id<JobId>,
+    Form(form): Form<CancelFields>,
+) -> Result {
+    let engine = app.engine_of(&caller);
+    let jobs = app.jobs(&engine)?;
+    let job = jobs.require(&id).await?;
+    jobs.cancel(&job, if form.force == "yes" { Cancel::AtOnce } else { Cancel::Asked }).await?;
+    lead(&format!("/jobs/{id}"), "cancelling")
+}
+
+/// Runs a job again that has ended.
+pub(crate) async fn retry(State(app): State<App>, caller: Caller, Id(id): Id<JobId>) -> Result {
+    let engine = app.engine_of(&caller);
+    let jobs = app.jobs(&engine)?;
+    let job = jobs.require(&id).await?;
+    jobs.retry(&job).await?;
+    lead(&format!("/jobs/{id}"), "retried")
+}
