@@ -66,6 +66,18 @@ pub fn table() -> Vec<Route> {
         post("/workspaces/{id}/restore", Page(Write), pages::workspaces::restore),
         post("/workspaces/{id}/pin", Page(Write), pages::workspaces::pin),
         post("/workspaces/{id}/unpin", Page(Write), pages::workspaces::unpin),
+        get("/fleet", Page(Read), pages::fleet::show),
+        get("/conflicts", Page(Read), pages::conflicts::show),
+        get("/schedules", Page(Read), pages::schedules::list),
+        post("/schedules/run", Page(Write), pages::schedules::run),
+        post("/schedules/pause", Page(Write), pages::schedules::pause),
+        post("/schedules/resume", Page(Write), pages::schedules::resume),
+        get("/trash", Page(Read), pages::trash::list),
+        get("/audit", Page(Read), pages::audit::show),
+        get("/tokens", Page(Admin), pages::tokens::list),
+        post("/tokens", Page(Admin), pages::tokens::create),
+        post("/tokens/{id}/revoke", Page(Admin), pages::tokens::revoke),
+        get("/api", Page(Read), pages::reference::show),
         get("/api/v1/openapi.json", Api(Read), api::openapi::document).tells("This document").gives::<AnyJson>(200),
         get("/api/v1/accounts", Api(Admin), api::accounts::list)
             .tells("Accounts: all for the owner of the home, for others their own")

@@ -8,6 +8,7 @@ use axum::http::header::LOCATION;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use serde::de::DeserializeOwned;
+use tokio::runtime::Handle;
 use tokio::time::timeout;
 
 use super::error_page;
@@ -106,13 +107,16 @@ where
     value.map_err(|error| ApiError::usage(error.to_string()).into())
 }
 
-/// Does something that goes on whatever becomes of the request; none when it takes longer than a person waits.
-pub(crate) async fn within<T, F>(app: &App, work: F) -> Result<Option<T>>
+/// Does something that goes on whatever becomes of the request; none when it takes longer than a person waits. On a thread
+/// that may wait: what asks git about many trees is not to hold up who asks for little.
+pub(crate) async fn within<T, F>(app: &App, work: impl FnOnce() -> F + Send + 'static) -> Result<Option<T>>
 where
     T: Send + 'static,
-    F: Future<Output = Result<T>> + Send + 'static,
+    F: Future<Output = Result<T>>,
 {
-    match timeout(PATIENCE, app.tasks().spawn(work)).await {
+    let handle = Handle::current();
+    let work = app.tasks().spawn_blocking(move || handle.block_on(work()));
+    match timeout(PATIENCE, work).await {
         Ok(Ok(done)) => done.map(Some),
         Ok(Err(_)) => Err(ApiError::failed("this request broke something here").into()),
         Err(_) => Ok(None),

@@ -109,7 +109,7 @@ pub(crate) async fn show(State(app): State<App>, caller: Caller, Id(id): Id<JobI
     let log = read.map_err(|_| ApiError::failed("the log could not be read"))??;
     drop(jobs);
     let (asked, of_job) = (engine.clone(), job.clone());
-    let diff = within(&app, async move { Ok(load_of_job(&asked, &of_job).await?) }).await;
+    let diff = within(&app, move || async move { Ok(load_of_job(&asked, &of_job).await?) }).await;
     let (diff, diff_problem) = match diff {
         Ok(Some(diff)) => (Some(Diff::parse(&diff.diff, diff.truncated)), String::new()),
         Ok(None) => (None, "git takes longer than you would wait".to_owned()),

@@ -6,16 +6,23 @@
 
 mod answer;
 pub(crate) mod assets;
+pub(crate) mod audit;
 mod bar;
+pub(crate) mod conflicts;
 mod diff;
+pub(crate) mod fleet;
 mod frame;
 pub(crate) mod home;
 pub(crate) mod jobs;
 mod log;
 pub(crate) mod login;
 mod mark;
+pub(crate) mod reference;
 pub(crate) mod repositories;
 mod rows;
+pub(crate) mod schedules;
+pub(crate) mod tokens;
+pub(crate) mod trash;
 pub(crate) mod workspaces;
 
 use askama::Template;

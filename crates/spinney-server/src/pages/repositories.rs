@@ -156,7 +156,7 @@ pub(crate) async fn create_workspace(
     let work = work.ok_or_else(|| ApiError::usage("no work is named"))?;
     let request = Request { title, branch, base, platform: Platform::Api, ..Request::new(work) };
     let after = app.clone();
-    let made = within(&app, async move {
+    let made = within(&app, move || async move {
         let (context, resolution) = engine.resolve(context, &request, &|_| {}).await?;
         let is_made = resolution.method == Method::Created;
         if is_made {

@@ -232,7 +232,7 @@ pub(crate) async fn remove(
     let engine = app.engine_of(&caller);
     let workspace = engine.require_workspace(&id).await?;
     let consent = if form.force == "yes" { Consent::Force } else { Consent::None };
-    let removed = within(&app, async move {
+    let removed = within(&app, move || async move {
         let context = engine.context_of(&workspace).await?;
         match engine.remove(&context, &workspace, &consent, &|_| {}).await {
             Ok(_) => Ok(true),
@@ -252,7 +252,7 @@ pub(crate) async fn remove(
 pub(crate) async fn restore(State(app): State<App>, caller: Caller, Id(id): Id<WorkspaceId>) -> Result {
     let engine = app.engine_of(&caller);
     let workspace = engine.require_workspace(&id).await?;
-    let restored = within(&app, async move {
+    let restored = within(&app, move || async move {
         let context = engine.context_of(&workspace).await?;
         engine.restore(&context, &workspace, None, &|_| {}).await?;
         Ok(())

@@ -1,0 +1,106 @@
+//! The audit log: what happened, newest first.
+
+use askama::Template;
+use axum::extract::State;
+use serde::Deserialize;
+use serde_json::Value;
+use spinney_store::{Event, EventFilter};
+
+use super::answer::{Asked, Result};
+use super::frame::{Did, Frame};
+use super::render;
+use crate::app::App;
+use crate::auth::Caller;
+use crate::words;
+
+/// How many events a page has.
+const PAGE: u32 = 100;
+/// How much of one value is shown.
+const MAX_VALUE_CHARS: usize = 160;
+
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct AuditQuery {
+    /// The number of the oldest event of the page before.
+    before: Option<i64>,
+}
+
+#[derive(Template)]
+#[template(path = "audit.html")]
+struct AuditPage {
+    frame: Frame,
+    rows: Vec<EventRow>,
+    older: Option<i64>,
+    is_first: bool,
+}
+
+struct EventRow {
+    id: i64,
+    at: String,
+    ago: String,
+    kind: String,
+    workspace: Option<String>,
+    job: Option<String>,
+    detail: String,
+}
+
+pub(crate) async fn show(State(app): State<App>, caller: Caller, Asked(asked): Asked<AuditQuery>) -> Result {
+    let mut db = app.engine().store().read().await?;
+    let account = caller.account.as_str();
+    let mut events = db.events_before(account, asked.before, &EventFilter::default(), PAGE + 1).await?;
+    drop(db);
+    let has_more = events.len() > PAGE as usize;
+    events.truncate(PAGE as usize);
+    let older = events.last().filter(|_| has_more).map(|(id, _)| *id);
+    Ok(render(&AuditPage {
+        frame: Frame::new(&caller, "Audit", &Did::default()),
+        rows: events.iter().map(|(id, event)| EventRow::new(*id, event)).collect(),
+        older,
+        is_first: asked.before.is_none(),
+    }))
+}
+
+impl EventRow {
+    fn new(id: i64, event: &Event) -> Self {
+        Self {
+            id,
+            at: event.at.to_string(),
+            ago: words::ago(event.at),
+            kind: event.kind.clone(),
+            workspace: event.workspace_id.as_ref().map(ToString::to_string),
+            job: event.job_id.as_ref().map(ToString::to_string),
+            detail: in_words(&event.detail),
+        }
+    }
+}
+
+/// `status failed, attempt 2`: what else is to be said, without what is not known.
+pub(super) fn in_words(detail: &Value) -> String {
+    let Value::Object(fields) = detail else { return String::new() };
+    let told = fields.iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| {
+        let text = match value {
+            Value::String(text) => words::first_line(text).into_owned(),
+            Value::Object(inner) => inner.values().map(plain).collect::<Vec<_>>().join(" "),
+            other => other.to_string(),
+        };
+        let cut: String = text.chars().take(MAX_VALUE_CHARS).collect();
+        format!("{} {cut}", name.replace('_', " "))
+    });
+    told.collect::<Vec<_>>().join(", ")
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn details_read_as_words() {
+        let detail = json!({ "agent": "coder", "error": null, "work": { "key": "42", "kind": "issue" }, "attempt": 2 });
+        assert_eq!(in_words(&detail), "agent coder, attempt 2, work 42 issue");
+    }
+}

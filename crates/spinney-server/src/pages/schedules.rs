@@ -1,0 +1,179 @@
+//! What starts by itself: agents at their times, and the daemon's own chores.
+
+use askama::Template;
+use axum::extract::State;
+use serde::Deserialize;
+use spinney_core::config::ScheduleKind;
+use spinney_core::{Schedule, Timestamp};
+use spinney_jobs::schedules::{Listed, Problem, Report, Selector};
+
+use super::answer::{Asked, Form, Result, lead, parsed};
+use super::audit::in_words;
+use super::frame::{Did, Frame};
+use super::mark::Mark;
+use super::render;
+use crate::app::App;
+use crate::auth::Caller;
+use crate::error::ApiError;
+use crate::maintenance::{self, Chore};
+use crate::words;
+
+/// What a schedule that a person paused says of itself.
+const BY_A_PERSON: &str = "paused on the dashboard";
+
+#[derive(Template)]
+#[template(path = "schedules.html")]
+struct SchedulesPage {
+    frame: Frame,
+    rows: Vec<ScheduleRow>,
+    problems: Vec<(String, String)>,
+    chores: Vec<ScheduleRow>,
+}
+
+struct ScheduleRow {
+    name: String,
+    agent: String,
+    repository: String,
+    mark: Mark,
+    timing: String,
+    next: String,
+    last: String,
+    report: String,
+    job: Option<String>,
+    is_paused: bool,
+}
+
+pub(crate) async fn list(State(app): State<App>, caller: Caller, Asked(did): Asked<Did>) -> Result {
+    let engine = app.engine_of(&caller);
+    let listing = app.schedules(&engine)?.list().await?;
+    let mut chores = Vec::new();
+    for chore in Chore::ALL {
+        let row = maintenance::row(&engine, chore).await?;
+        let report = in_words(&row.last_report);
+        chores
+            .push(ScheduleRow { name: chore.name().to_owned(), ..ScheduleRow::new(&row, row.timing.clone(), report) });
+    }
+    Ok(render(&SchedulesPage {
+        frame: Frame::new(&caller, "Schedules", &did),
+        rows: listing.schedules.iter().map(ScheduleRow::listed).collect(),
+        problems: listing.problems.iter().map(told).collect(),
+        chores,
+    }))
+}
+
+/// What is wrong, and with what.
+fn told(problem: &Problem) -> (String, String) {
+    let parts = [
+        problem.repository.as_ref().map(ToString::to_string),
+        problem.agent.as_ref().map(ToString::to_string),
+        problem.schedule.as_ref().map(ToString::to_string),
+    ];
+    (parts.into_iter().flatten().collect::<Vec<_>>().join(" "), problem.message.clone())
+}
+
+impl ScheduleRow {
+    fn new(row: &Schedule, timing: String, report: String) -> Self {
+        let (mark, next) = match row.planned_at {
+            _ if row.asked => (Mark::state("running"), "now".to_owned()),
+            _ if row.paused => (Mark::state("stale"), "paused".to_owned()),
+            Some(at) => (Mark::state("idle"), until(at)),
+            None => (Mark::state("purged"), "never".to_owned()),
+        };
+        let word = if row.asked {
+            "asked"
+        } else if row.paused {
+            "paused"
+        } else {
+            "on"
+        };
+        Self {
+            name: row.key.name.to_string(),
+            agent: row.key.agent.as_ref().map(ToString::to_string).unwrap_or_default(),
+            repository: String::new(),
+            mark: Mark { word: word.to_owned(), ..mark },
+            timing,
+            next,
+            last: row.last_started_at.map(words::ago).unwrap_or_default(),
+            report,
+            job: row.last_job_id.as_ref().map(ToString::to_string),
+            is_paused: row.paused,
+        }
+    }
+
+    /// What can be done with it, and what that is called.
+    fn actions(&self) -> [(&'static str, &'static str); 2] {
+        let other = if self.is_paused { ("resume", "Resume") } else { ("pause", "Pause") };
+        [("run", "Run now"), other]
+    }
+
+    fn listed(listed: &Listed) -> Self {
+        let config = &listed.config;
+        let timing = match (config.kind, &config.cron) {
+            (ScheduleKind::Cron, Some(cron)) => match &config.timezone {
+                Some(zone) => format!("{cron} in {zone}"),
+                None => format!("{cron} in UTC"),
+            },
+            _ => format!("every {}", config.interval),
+        };
+        let row = &listed.schedule;
+        let report = match (&row.pause_reason, Report::read(&row.last_report)) {
+            (Some(reason), _) if row.paused => reason.clone(),
+            (_, Some(report)) => {
+                let outcome = serde_json::to_value(report.outcome).ok();
+                let outcome = outcome.as_ref().and_then(|word| word.as_str()).unwrap_or_default().to_owned();
+                [Some(outcome), report.item, report.message].into_iter().flatten().collect::<Vec<_>>().join(", ")
+            }
+            _ => String::new(),
+        };
+        Self { repository: listed.repository.to_string(), ..Self::new(row, timing, report) }
+    }
+}
+
+/// `in 4m`.
+fn until(at: Timestamp) -> String {
+    let now = Timestamp::now();
+    match at <= now {
+        true => "now".to_owned(),
+        false => format!("in {}", words::age(now.minus(words::between(now, at)))),
+    }
+}
+
+/// Which schedule is meant.
+#[derive(Debug, Deserialize)]
+pub(crate) struct ScheduleFields {
+    #[serde(default)]
+    repository: String,
+    #[serde(default)]
+    agent: String,
+    #[serde(default)]
+    name: String,
+}
+
+impl ScheduleFields {
+    fn selector(&self) -> Result<Selector> {
+        let missing = || ApiError::usage("no schedule is named");
+        Ok(Selector {
+            agent: parsed(&self.agent)?.ok_or_else(missing)?,
+            name: parsed(&self.name)?.ok_or_else(missing)?,
+            repository: parsed(&self.repository)?,
+        })
+    }
+}
+
+pub(crate) async fn run(State(app): State<App>, caller: Caller, Form(form): Form<ScheduleFields>) -> Result {
+    let engine = app.engine_of(&caller);
+    app.schedules(&engine)?.run_now(&form.selector()?).await?;
+    lead("/schedules", "ran")
+}
+
+pub(crate) async fn pause(State(app): State<App>, caller: Caller, Form(form): Form<ScheduleFields>) -> Result {
+    let engine = app.engine_of(&caller);
+    app.schedules(&engine)?.pause(&form.selector()?, BY_A_PERSON).await?;
+    lead("/schedules", "paused")
+}
+
+pub(crate) async fn resume(State(app): State<App>, caller: Caller, Form(form): Form<ScheduleFields>) -> Result {
+    let engine = app.engine_of(&caller);
+    app.schedules(&engine)?.resume(&form.selector()?).await?;
+    lead("/schedules", "resumed")
+}
