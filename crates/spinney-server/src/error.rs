@@ -96,6 +96,13 @@ impl ApiError {
         Self::new(status, kind.as_str(), in_full(error))
     }
 
+    /// Says in an answer when trying again makes sense.
+    pub(crate) fn say_when(&self, response: &mut Response) {
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        }
+    }
+
     /// The envelope.
     #[must_use]
     pub fn document(&self) -> serde_json::Value {
@@ -186,13 +193,10 @@ impl IntoResponse for ApiError {
             tracing::error!(kind = self.kind, cause = %self.message, "request failed");
         }
         let mut response = (self.status, Json(self.document())).into_response();
-        let headers = response.headers_mut();
         if self.status == StatusCode::UNAUTHORIZED {
-            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        if let Some(seconds) = self.retry_after {
-            headers.insert(header::RETRY_AFTER, seconds.into());
-        }
+        self.say_when(&mut response);
         response
     }
 }

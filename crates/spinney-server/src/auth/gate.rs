@@ -20,6 +20,8 @@ use crate::routes::Access;
 
 /// The largest body that is read.
 pub(crate) const MAX_BODY_BYTES: usize = 2 << 20;
+/// How long a client may take to send a body.
+const BODY_WITHIN: Duration = Duration::from_secs(10);
 /// How long an answer may take to begin. Long work is an operation that the client follows.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 
@@ -80,11 +82,7 @@ async fn check(app: &App, access: Access, request: &mut Request, is_write: bool)
     };
     let mut body = Bytes::new();
     if is_write {
-        let sent = std::mem::take(request.body_mut());
-        body = axum::body::to_bytes(sent, MAX_BODY_BYTES).await.map_err(|_| {
-            ApiError::usage(format!("a body has at most {MAX_BODY_BYTES} bytes, and comes whole"))
-                .with_status(StatusCode::PAYLOAD_TOO_LARGE)
-        })?;
+        body = read_body(std::mem::take(request.body_mut())).await?;
         *request.body_mut() = Body::from(body.clone());
         if let Some(Caller { via: Via::Session { csrf, .. }, .. }) = &caller
             && !shown_csrf(request, &body).is_some_and(|shown| csrf.matches(&shown))
@@ -96,6 +94,17 @@ async fn check(app: &App, access: Access, request: &mut Request, is_write: bool)
         request.extensions_mut().insert(caller.clone());
     }
     Ok((caller, body))
+}
+
+/// Reads a body whole, and neither for ever nor without end.
+async fn read_body(sent: Body) -> Result<Bytes> {
+    let too_slow = |_| ApiError::usage("the body did not come in time").with_status(StatusCode::REQUEST_TIMEOUT);
+    let refused = |_| {
+        ApiError::usage(format!("a body has at most {MAX_BODY_BYTES} bytes, and comes whole"))
+            .with_status(StatusCode::PAYLOAD_TOO_LARGE)
+    };
+    let read = timeout(BODY_WITHIN, axum::body::to_bytes(sent, MAX_BODY_BYTES)).await;
+    read.map_err(too_slow)?.map_err(refused)
 }
 
 /// The CSRF token of a write: in a header, or in a form's field.
@@ -114,7 +123,7 @@ fn shown_csrf(request: &Request, body: &[u8]) -> Option<String> {
 /// A program gets an error; a person without a session is sent to where they log in.
 fn answer_refused(access: Access, request: &Request, error: ApiError) -> Response {
     let Access::Page(_) = access else { return error.into_response() };
-    if error.status == StatusCode::UNAUTHORIZED && request.method() == Method::GET {
+    if error.status == StatusCode::UNAUTHORIZED && matches!(*request.method(), Method::GET | Method::HEAD) {
         let wanted = request.uri().path();
         let target = HeaderValue::try_from(format!("/login?next={wanted}"));
         let target = target.unwrap_or_else(|_| HeaderValue::from_static("/login"));

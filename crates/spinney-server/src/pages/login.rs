@@ -116,7 +116,9 @@ fn to(path: &str, cookie: HeaderValue) -> Response {
 
 /// A path on this very server; anything else is its beginning.
 fn own_path(next: &str) -> &str {
-    let is_own = next.starts_with('/') && !next.starts_with("//") && !next.contains(['\\', '\r', '\n']);
+    // Browsers take `\` for `/`, and leave control characters out.
+    let is_plain = !next.contains(|letter: char| letter == '\\' || letter.is_control());
+    let is_own = next.starts_with('/') && !next.starts_with("//") && is_plain;
     if is_own { next } else { "/" }
 }
 
@@ -127,7 +129,9 @@ mod tests {
     #[test]
     fn nobody_is_sent_elsewhere() {
         assert_eq!(own_path("/jobs/7f3k2a9qxe"), "/jobs/7f3k2a9qxe");
-        for next in ["", "//evil.example", "https://evil.example", "/\\evil.example", "/a\r\nb", "jobs"] {
+        for next in
+            ["", "//evil.example", "https://evil.example", "/\\evil.example", "/\t/evil.example", "/a\r\nb", "jobs"]
+        {
             assert_eq!(own_path(next), "/");
         }
     }

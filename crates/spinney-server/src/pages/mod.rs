@@ -53,7 +53,9 @@ pub(crate) fn error_page(error: &ApiError) -> Response {
         _ => "That can't be done",
     };
     let page = ErrorPage { title, message: &error.message, reasons: &error.reasons, hints: &error.hints };
-    (error.status, render(&page)).into_response()
+    let mut response = (error.status, render(&page)).into_response();
+    error.say_when(&mut response);
+    response
 }
 
 /// A template as a page.
