@@ -117,15 +117,21 @@ impl HttpClient {
     /// Asks for a stream of events, which must be granted.
     #[track_caller]
     pub fn events(&self, target: &str) -> EventStream {
-        let client = self.with_header("Accept", "text/event-stream");
-        match client.exchange(&client.message("GET", target, b""), "GET") {
-            Ok((head, body)) if head.status == 200 => EventStream::new(head, body),
-            Ok((head, body)) => {
-                let reply = Reply::read(head, body);
-                panic!("`GET {target}` is no stream: {}", reply.map_or_else(|error| error.to_string(), |r| r.told()))
-            }
+        match self.try_events(target) {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(reply)) => panic!("`GET {target}` is no stream: {}", reply.told()),
             Err(error) => panic!("`GET {target}` got no answer: {error}"),
         }
+    }
+
+    /// The same where there may be nobody to answer, or another answer.
+    pub fn try_events(&self, target: &str) -> io::Result<Result<EventStream, Reply>> {
+        let client = self.with_header("Accept", "text/event-stream");
+        let (head, body) = client.exchange(&client.message("GET", target, b""), "GET")?;
+        if head.status == 200 {
+            return Ok(Ok(EventStream::new(head, body)));
+        }
+        Reply::read(head, body).map(Err)
     }
 
     fn message(&self, method: &str, target: &str, body: &[u8]) -> Vec<u8> {
