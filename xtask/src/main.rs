@@ -36,6 +36,8 @@ Chores:
                   mounts no file systems; `--spinney` measures that program instead of a fresh build
   crash [--rounds N] [--seed N]
                   lets Spinney die at every step of every operation, and N times at random
+  crash --serve [--rounds N]
+                  kills the daemon N times under load
   ci              checks format and lints, then runs all tests
 ";
 

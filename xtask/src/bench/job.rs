@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::Bench;
 use super::measure::time;
 use super::pool;
+use super::process::Process;
 use super::site::{Site, output};
 use super::table::{Goal, MIB, Row, Unit, finish};
 
@@ -108,9 +109,9 @@ fn measure_idle(bench: &Bench, waiting: &mut Row, sleeping: &mut Row) -> Result<
         thread::sleep(Duration::from_millis(100));
     }
     for _ in 0..bench.rounds.slow {
-        let before = (first.processor_millis()?, second.processor_millis()?);
+        let before = (first.process.processor_millis()?, second.process.processor_millis()?);
         thread::sleep(WATCHED);
-        let after = (first.processor_millis()?, second.processor_millis()?);
+        let after = (first.process.processor_millis()?, second.process.processor_millis()?);
         sleeping.push(None, (after.0 - before.0) / WATCHED.as_secs_f64());
         waiting.push(None, (after.1 - before.1) / WATCHED.as_secs_f64());
     }
@@ -133,7 +134,7 @@ fn measure_memory(bench: &Bench, row: &mut Row) -> Result<()> {
         let said = site.spinney(&["run", "--detach", "--agent", "printer", "--task", &task, "go"])?;
         let runner = Runner::find(String::from_utf8_lossy(&said.stdout).trim())?;
         let mut peak = None;
-        while let Some(more) = runner.peak_bytes() {
+        while let Some(more) = runner.process.peak_bytes() {
             peak = Some(more);
             thread::sleep(Duration::from_millis(20));
         }
@@ -159,7 +160,7 @@ fn site(bench: &Bench) -> Result<Site> {
 }
 
 /// Gives the site agents: shell lines by name.
-fn configure(site: &mut Site, agents: &[(&str, &str)]) -> Result<()> {
+pub fn configure(site: &mut Site, agents: &[(&str, &str)]) -> Result<()> {
     let mut text = String::new();
     for (name, line) in agents {
         text.push_str(&format!("[agents.{name}]\nruntime = \"command\"\ncommand = [\"sh\", \"-c\", {line:?}]\n"));
@@ -174,7 +175,7 @@ fn configure(site: &mut Site, agents: &[(&str, &str)]) -> Result<()> {
 #[derive(Debug)]
 struct Runner {
     job: String,
-    process: PathBuf,
+    process: Process,
 }
 
 impl Runner {
@@ -188,29 +189,12 @@ impl Runner {
                 String::from_utf8_lossy(&line).ends_with(&ours)
             };
             if let Some(process) = processes.into_iter().find(is_ours) {
-                return Ok(Self { job: job.to_owned(), process });
+                return Ok(Self { job: job.to_owned(), process: Process::new(process) });
             }
             if started.elapsed() > START_WITHIN {
                 bail!("job {job} has no process");
             }
         }
-    }
-
-    /// What all its threads took so far.
-    fn processor_millis(&self) -> Result<f64> {
-        let mut nanos = 0.0;
-        for thread in fs::read_dir(self.process.join("task")).context("the job's process is gone")?.flatten() {
-            let text = fs::read_to_string(thread.path().join("schedstat"))?;
-            nanos += text.split(' ').next().unwrap_or_default().parse::<f64>().context("no processor time")?;
-        }
-        Ok(nanos / 1e6)
-    }
-
-    /// The most memory that it had so far; none once it has ended.
-    fn peak_bytes(&self) -> Option<f64> {
-        let text = fs::read_to_string(self.process.join("status")).ok()?;
-        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-        Some(line.trim().strip_suffix(" kB")?.parse::<f64>().ok()? * 1024.0)
     }
 }
 
@@ -225,13 +209,5 @@ mod tests {
         assert!(lasted(&times).is_err());
         fs::write(&times, "1700000000000000000\n1700000000500000000\n").unwrap();
         assert!((lasted(&times).unwrap() - 500.0).abs() < 1.0);
-    }
-
-    #[test]
-    fn a_process_tells_its_time_and_its_memory() {
-        let own = Runner { job: String::new(), process: "/proc/self".into() };
-        assert!(own.processor_millis().unwrap() > 0.0 && own.peak_bytes().unwrap() > MIB);
-        let gone = Runner { job: String::new(), process: "/proc/none".into() };
-        assert!(gone.processor_millis().is_err() && gone.peak_bytes().is_none());
     }
 }

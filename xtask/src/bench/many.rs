@@ -78,7 +78,7 @@ fn measure(bench: &Bench, rows: &mut [Row], memory: &mut Row) -> Result<()> {
 }
 
 /// Makes workspaces for issues of these numbers (from one on), several processes at a time.
-fn make_workspaces(site: &Site, numbers: Range<usize>) -> Result<()> {
+pub fn make_workspaces(site: &Site, numbers: Range<usize>) -> Result<()> {
     for chunk in numbers.collect::<Vec<_>>().chunks(AT_ONCE) {
         let mut running = Vec::new();
         for number in chunk {

@@ -6,6 +6,7 @@
 mod cloning;
 mod image;
 mod job;
+mod load;
 mod machine;
 mod making;
 mod many;
@@ -14,7 +15,9 @@ mod memory;
 mod options;
 mod peers;
 mod pool;
+mod process;
 mod removing;
+mod serve;
 mod site;
 mod table;
 mod tree;
@@ -48,7 +51,7 @@ struct Bench {
 /// Rows that are measured together, by the name that `--rows` knows. Each part has sites of its own.
 type Part = (&'static str, fn(&Bench) -> Vec<Row>);
 
-const PARTS: [Part; 14] = [
+const PARTS: [Part; 16] = [
     ("warm", making::warm),
     ("moved", pool::moved),
     ("api", pool::api),
@@ -63,6 +66,8 @@ const PARTS: [Part; 14] = [
     ("job", job::overhead),
     ("job-idle", job::idle),
     ("job-memory", job::memory),
+    ("serve", serve::load),
+    ("serve-idle", serve::idle),
 ];
 
 pub fn run(arguments: &[&str]) -> Result<ExitCode> {

@@ -102,7 +102,7 @@ impl Site {
         &self.spinney
     }
 
-    fn json(&self, arguments: &[&str]) -> Result<Value> {
+    pub fn json(&self, arguments: &[&str]) -> Result<Value> {
         let output = self.spinney(arguments)?;
         serde_json::from_slice(&output.stdout)
             .with_context(|| format!("`spinney {}` gave no JSON", arguments.join(" ")))
