@@ -5,6 +5,7 @@
 //! old enough, and works on this repository or won't say on which. Where that can't be asked (no `/proc`), none is.
 
 use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -103,10 +104,17 @@ struct RunningGit {
 
 /// Whether a git may work on the repository at these places. Without a git dir of its own choice it is where it works.
 fn may_work_in(process: &Path, places: &[PathBuf]) -> bool {
-    let (Ok(directory), Ok(environment), Ok(words)) =
-        (fs::read_link(process.join("cwd")), fs::read(process.join("environ")), fs::read(process.join("cmdline")))
-    else {
-        return true;
+    let told = || {
+        io::Result::Ok((
+            fs::read_link(process.join("cwd"))?,
+            fs::read(process.join("environ"))?,
+            fs::read(process.join("cmdline"))?,
+        ))
+    };
+    let (directory, environment, words) = match told() {
+        Ok(told) => told,
+        // One that has ended meanwhile works nowhere; one that won't say may work anywhere.
+        Err(error) => return !has_ended(&error),
     };
     let named = environment.split(|byte| *byte == 0).filter(|variable| variable.starts_with(b"GIT_"));
     let elsewhere = |path: &Path| !places.iter().any(|place| path.starts_with(place));
@@ -118,6 +126,11 @@ fn may_work_in(process: &Path, places: &[PathBuf]) -> bool {
         })
     });
     chooses || names_ours || !elsewhere(&directory)
+}
+
+/// Whether `/proc` says so that there is no such process any more.
+fn has_ended(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error())
 }
 
 /// The gits that run; none where the system does not tell.
@@ -168,6 +181,9 @@ mod tests {
         let here = std::env::current_dir().unwrap();
         assert!(may_work_in(own, &[here]));
         assert!(!may_work_in(own, &[directory.path().to_owned()]));
-        assert!(may_work_in(&directory.path().join("unreadable"), &[]));
+        let unreadable = directory.path().join("unreadable");
+        fs::write(&unreadable, "").unwrap();
+        assert!(may_work_in(&unreadable, &[]));
+        assert!(!may_work_in(&directory.path().join("ended"), &[]));
     }
 }
