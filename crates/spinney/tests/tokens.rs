@@ -98,6 +98,7 @@ fn wrong_names_scopes_times_and_accounts_are_refused() {
     assert_eq!(create("ci", "read", &["--expires", "soon"]), 2);
     assert_eq!(create("ci", "read", &["--expires", "0"]), 2);
     assert_eq!(create("ci", "read", &["--account", "nobody"]), 4);
+    assert_eq!(cli.run(&["ls", "--account", "nobody"]).status, 4);
     for account in ["..", "../etc", "A", "-a", "a/b", ""] {
         assert_eq!(create("ci", "read", &["--account", account]), 2, "{account}");
         assert_eq!(cli.run(&["account", "add", "--", account]).status, 2, "{account}");
