@@ -257,6 +257,24 @@ async fn contents_that_lfs_keeps_go_first() {
 }
 
 #[tokio::test]
+async fn a_patch_is_the_branchs_own_and_ends_at_its_limit() {
+    let sandbox = Sandbox::new().await;
+    let root = sandbox.init("app");
+    let repository = sandbox.open(&root).await;
+    let base = sandbox.commit(&root, "a", "one\n");
+    let worktree = sandbox.add(&repository, "work").await;
+    let tip = sandbox.commit(worktree.path(), "b", &"line\n".repeat(100_000));
+    let newer = sandbox.commit(&root, "elsewhere", "x\n");
+    let whole = repository.load_patch(&newer, &tip, 1 << 20).await.unwrap();
+    assert!(!whole.truncated && whole.text.lines().count() > 100_000 && !whole.text.contains("elsewhere"));
+    let part = repository.load_patch(&base, &tip, 1000).await.unwrap();
+    assert!(part.truncated && part.text.len() <= 1000 && part.text.ends_with("+line\n"), "{part:?}");
+    // What the repository's own configuration names is not run.
+    sandbox.run(&root, &["config", "diff.external", "false"]);
+    assert_eq!(repository.load_patch(&base, &tip, 1000).await.unwrap(), part);
+}
+
+#[tokio::test]
 async fn changes_are_those_of_the_branch() {
     let sandbox = Sandbox::new().await;
     let root = sandbox.init("app");

@@ -5,6 +5,7 @@ mod concurrency;
 mod events;
 mod files;
 mod jobs;
+mod pages;
 mod processes;
 mod rows;
 mod samples;
