@@ -70,7 +70,7 @@ impl Engine {
         let place = self.tree_parent(context);
         let free = disk::free_bytes(&place).map_err(Error::files(&place, "inspected"))?;
         let needed = limits.min_free_disk.0.saturating_add(context.repository.tree_bytes.unwrap_or(0));
-        Ok(u64::try_from(count).unwrap_or(0) < u64::from(limits.max_workspaces) && free >= needed)
+        Ok(count < u64::from(limits.max_workspaces) && free >= needed)
     }
 
     async fn census(&self, context: &Context, judged: Vec<(Workspace, Merge)>) -> Result<Census> {

@@ -54,7 +54,7 @@ impl Daemon {
         let id = listed.last_job_id.unwrap_or_else(|| panic!("{}", listed.last_report));
         let deadline = Instant::now() + Duration::from_secs(60);
         loop {
-            let job = self.jobs().load(&id).await.unwrap();
+            let job = self.jobs().require(&id).await.unwrap();
             if job.status.is_final() && self.jobs().is_over(&job).await.unwrap() {
                 schedules.tick(Timestamp::now()).await.unwrap();
                 assert_eq!(job.status, JobStatus::Completed, "{:?}", job.outcome);

@@ -86,6 +86,7 @@ async fn work_that_somebody_is_at_is_left_to_them() {
     let (story, directory) = story(&[("1.md", "# Fix the login"), ("2.md", "# Two")]).await;
     let context = story.engine.repository(None, story.app.path()).await.unwrap();
     let new = spinney_jobs::NewJob {
+        id: None,
         agent: "coder".parse().unwrap(),
         work: Some(spinney_core::Work::task("Fix the login").unwrap()),
         title: None,

@@ -24,7 +24,7 @@ pub(crate) struct Caller {
 pub(crate) enum Via {
     /// At the Unix socket, where only the owner of the home gets in.
     Socket,
-    Token(TokenId),
+    Token,
     /// A browser. What it sends by itself is no proof that a person meant it: writes need the CSRF token, too.
     Session {
         id: TokenId,
@@ -57,7 +57,7 @@ impl Caller {
             return Err(refused());
         }
         let token = live(app, &secret, TokenKind::Api).await?.ok_or_else(refused)?;
-        Ok(Self { account: token.account, scope: token.scope, via: Via::Token(token.id) })
+        Ok(Self { account: token.account, scope: token.scope, via: Via::Token })
     }
 
     /// Refuses who may not do what needs this scope.

@@ -14,6 +14,7 @@ pub(crate) mod fleet;
 mod frame;
 pub(crate) mod home;
 pub(crate) mod jobs;
+#[expect(unused_qualifications, reason = "what a template of an enum becomes has some")]
 mod log;
 pub(crate) mod login;
 mod mark;
