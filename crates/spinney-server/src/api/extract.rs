@@ -78,7 +78,13 @@ impl<T: DeserializeOwned + Send> FromRequestParts<App> for Path<T> {
     }
 }
 
-/// A parser's complaint, on one line.
+/// A parser's complaint, on one line, without what it says each time.
 fn plain(text: &str) -> String {
-    cut_for_message(&text.replace('\n', " "), MAX_COMPLAINT)
+    let prefixes = [
+        "Failed to deserialize the JSON body into the target type: ",
+        "Failed to parse the request body as JSON: ",
+        "Failed to deserialize query string: ",
+    ];
+    let complaint = prefixes.iter().find_map(|prefix| text.strip_prefix(prefix)).unwrap_or(text);
+    cut_for_message(&complaint.replace('\n', " "), MAX_COMPLAINT)
 }
