@@ -19,6 +19,9 @@ use crate::provider::worktree::{Tree, open};
 
 use crate::{Engine, Result};
 
+/// How many tries are kept in mind at once; each takes some memory before it begins.
+const AT_A_TIME: usize = 256;
+
 /// What was found among the workspaces of one repository.
 #[derive(Debug, Default)]
 pub struct Conflicts {
@@ -133,15 +136,18 @@ impl Conflicts {
             let others = lines[place + 1..].iter().filter(|other| line.changes.may_conflict_with(&other.changes));
             others.map(move |other| (line, &other.tip, Opponent::Workspace(other.name.clone())))
         });
-        // Listed before any is tried: a closure over borrowed lines can't be kept by a task that moves between threads.
-        let tries: Vec<_> = with_base.chain(pairs).map(|(line, tip, with)| attempt(git, line, tip, with)).collect();
-        for (line, with, attempt) in ask_all(tries).await {
-            match attempt {
-                Ok(MergeAttempt::Clean) => {}
-                Ok(MergeAttempt::Conflicted { files }) => {
-                    self.found.push(Conflict { workspace: line.name.clone(), with, files });
+        let pairs: Vec<_> = with_base.chain(pairs).collect();
+        for some in pairs.chunks(AT_A_TIME) {
+            // Made before any is tried: a closure over borrowed lines can't be kept by a task that moves between threads.
+            let tries: Vec<_> = some.iter().map(|(line, tip, with)| attempt(git, line, tip, with)).collect();
+            for (line, with, attempt) in ask_all(tries).await {
+                match attempt {
+                    Ok(MergeAttempt::Clean) => {}
+                    Ok(MergeAttempt::Conflicted { files }) => {
+                        self.found.push(Conflict { workspace: line.name.clone(), with: with.clone(), files });
+                    }
+                    Err(error) => self.unknown.push((line.name.clone(), format!("against {}: {error}", with.as_str()))),
                 }
-                Err(error) => self.unknown.push((line.name.clone(), format!("against {}: {error}", with.as_str()))),
             }
         }
     }
@@ -151,8 +157,8 @@ async fn attempt<'l>(
     git: &Repository,
     line: &'l Line,
     tip: &CommitId,
-    with: Opponent,
-) -> (&'l Line, Opponent, spinney_git::Result<MergeAttempt>) {
+    with: &'l Opponent,
+) -> (&'l Line, &'l Opponent, spinney_git::Result<MergeAttempt>) {
     (line, with, git.attempt_merge(tip, &line.tip).await)
 }
 

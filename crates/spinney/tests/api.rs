@@ -353,6 +353,12 @@ fn a_place_is_looked_over_and_kept_tidy() {
     refused(&client.send("POST", &format!("{place}/aaaaaaaaaa/sync"), b""), 404, "not_found");
     refused(&client.get(&format!("{place}/odd")), 404, "not_found");
 
+    let stranger = served.stranger();
+    refused(&stranger.get(&own), 404, "not_found");
+    refused(&stranger.get(&format!("/api/v1/agents?repository={}", text(&served.repository, "id"))), 404, "not_found");
+    refused(&stranger.delete(&own), 404, "not_found");
+    assert_eq!(stranger.get("/api/v1/status").expects(200).json()["repositories"], json!([]));
+
     // What there is.
     assert_eq!(names(&served.get(&format!("/api/v1/agents?repository={repository}")), "agents"), ["coder"]);
     refused(&client.get("/api/v1/agents"), 400, "usage");
