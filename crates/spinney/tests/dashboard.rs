@@ -250,17 +250,17 @@ fn fill(workshop: &Workshop, go: &str) {
     let dark = workshop.story.show("task-add-dark-mode");
     fs::write(dark.path().join("notes.md"), "what is left to do\n").unwrap();
     workshop.git(dark.path(), &["commit", "--allow-empty", "-m", "look at the contrast"]);
-    workshop.story.make(&["--pr", "99"]);
+    workshop.story.make(&["--issue", "63"]);
     workshop.story.make(&["--issue", "31", "--title", "Rename the settings page"]);
     workshop.cli.run(&["rm", "issue-31"]).ok();
-    workshop.cli.run(&["pin", "pr-99"]).ok();
+    workshop.cli.run(&["pin", "issue-63"]).ok();
     workshop.cli.run(&["token", "create", "--name", "ci", "--scope", "write"]).ok();
     let hold = format!(
         "print reading src/search.rs\nprint the index is rebuilt on every keystroke; debouncing it\nwait-for {go}"
     );
     let first = workshop.detach(&["--task", "Speed up the search"], &hold);
     workshop.wait_for(&first, "running");
-    workshop.detach(&["--task", "Speed up the search"], "print then the tests");
+    workshop.detach(&["--task", "Speed up the search", "--wait"], "print then the tests");
 }
 
 /// Lets a job's log tell what an agent with tools would have done.

@@ -62,8 +62,10 @@ impl Frame {
         }
     }
 
+    /// Those that are open to who looks.
     pub(crate) fn parts(&self) -> impl Iterator<Item = (&'static str, &'static str, bool)> {
-        PARTS.into_iter().map(|(name, path)| (name, path, name == self.part))
+        let is_open = |(name, _): &(&str, &str)| *name != "Tokens" || self.scope >= Scope::Admin;
+        PARTS.into_iter().filter(is_open).map(|(name, path)| (name, path, name == self.part))
     }
 
     /// Whether there is a session to end.
