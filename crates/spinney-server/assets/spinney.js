@@ -216,7 +216,12 @@
   };
 
   const rows = {
-    phase: ({ phase, detail }) => element("p", "phase", detail ? `${PHASES[phase] ?? phase}: ${detail}` : PHASES[phase] ?? phase),
+    phase: ({ phase, detail }, tools) => {
+      const goesOn = tools.phase === phase;
+      tools.phase = phase;
+      if (goesOn && detail) return element("p", "left", detail);
+      return element("p", "phase", detail ? `${PHASES[phase] ?? phase}: ${detail}` : PHASES[phase] ?? phase);
+    },
     warning: ({ text }) => element("p", "note", text),
     session_started: ({ model, resumed }) => {
       const words = [resumed ? "goes on with the session before" : "", model ?? ""].filter(Boolean).join(", ");

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::Story;
-use job_support::{LONG, Workshop};
+use job_support::{LONG, Workshop, agent};
 use serde_json::json;
 use spinney_testkit::{Browser, ColorScheme, Daemon, Window, wait_until};
 
@@ -183,9 +183,7 @@ fn pictures_are_taken_of_every_page() {
         println!("left out: `{SCREENSHOTS}` names no directory");
         return;
     };
-    let settings = "[agents.reviewer]\nruntime = \"command\"\ncommand = [\"true\"]\n\
-        [agents.coder.schedules.nightly]\ntype = \"cron\"\ncron = \"0 3 * * *\"\nprompt = \"update the dependencies\"\n";
-    let desk = Desk::open(Workshop::of(Story::new(), settings));
+    let desk = Desk::open(Workshop::of(Story::new(), &agent("reviewer")));
     let workshop = &desk.workshop;
     let go = workshop.beside_text("go");
     fill(workshop, &go);
@@ -218,7 +216,7 @@ fn pictures_are_taken_of_every_page() {
     for (name, path) in &pages {
         desk.go(path);
         if desk.browser.count("[data-lazy]") > 0 {
-            wait_until(|| desk.browser.count("[data-lazy] br") > 2, LONG);
+            wait_until(|| desk.browser.count("[data-lazy] br") == desk.browser.count("[data-lazy]"), LONG);
         }
         for (look, window, scheme) in [
             ("light", Window::DESKTOP, ColorScheme::Light),
@@ -247,6 +245,7 @@ fn fill(workshop: &Workshop, go: &str) {
     workshop.run(0, &["--task", "Add dark mode"], theme);
     workshop.run(0, &["--task", "Fix the contrast"], other);
     workshop.run(1, &["--issue", "57"], "write src/parser.rs fn parse() {}\ncommit try the other parser\nerror thread 'main' panicked: unexpected end of input\nexit 3");
+    workshop.cli.run(&["run", "--agent", "reviewer", "--issue", "42", "--", "print it reads well"]).ok();
     let dark = workshop.story.show("task-add-dark-mode");
     fs::write(dark.path().join("notes.md"), "what is left to do\n").unwrap();
     workshop.git(dark.path(), &["commit", "--allow-empty", "-m", "look at the contrast"]);

@@ -73,17 +73,23 @@ impl EventRow {
     }
 }
 
-/// `status failed, attempt 2`: what else is to be said, without what is not known.
+/// `status failed, attempt 2`: what else is to be said, without what is not known, not so or none.
 pub(super) fn in_words(detail: &Value) -> String {
     let Value::Object(fields) = detail else { return String::new() };
-    let told = fields.iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| {
+    let told = fields.iter().filter_map(|(name, value)| {
         let text = match value {
+            Value::Null | Value::Bool(false) => return None,
+            Value::Array(list) if list.is_empty() => return None,
+            Value::Array(list) if list.iter().all(Value::is_string) => {
+                list.iter().map(plain).collect::<Vec<_>>().join(" ")
+            }
+            Value::Array(list) => list.len().to_string(),
             Value::String(text) => words::first_line(text).into_owned(),
             Value::Object(inner) => inner.values().map(plain).collect::<Vec<_>>().join(" "),
             other => other.to_string(),
         };
         let cut: String = text.chars().take(MAX_VALUE_CHARS).collect();
-        format!("{} {cut}", name.replace('_', " "))
+        Some(format!("{} {cut}", name.replace('_', " ")))
     });
     told.collect::<Vec<_>>().join(", ")
 }
@@ -100,7 +106,10 @@ mod tests {
 
     #[test]
     fn details_read_as_words() {
-        let detail = json!({ "agent": "coder", "error": null, "work": { "key": "42", "kind": "issue" }, "attempt": 2 });
-        assert_eq!(in_words(&detail), "agent coder, attempt 2, work 42 issue");
+        assert_eq!(in_words(&json!({ "error": null, "resumed": false, "attempt": 2 })), "attempt 2");
+        assert_eq!(in_words(&json!({ "work": { "kind": "issue" } })), "work issue");
+        assert_eq!(in_words(&json!({ "kept": [{}, {}] })), "kept 2");
+        assert_eq!(in_words(&json!({ "filled": ["a", "b"] })), "filled a b");
+        assert_eq!(in_words(&Value::Null), "");
     }
 }

@@ -67,7 +67,7 @@ pub(crate) async fn show(State(app): State<App>, caller: Caller) -> Result {
     let engine = app.engine_of(&caller);
     let now = Timestamp::now();
     let since = now.minus(DAY);
-    let jobs = app.jobs(&engine)?.list(None, &[], DRAWN).await?;
+    let jobs = app.jobs(&engine)?.list(None, JobStatus::ALL, DRAWN).await?;
     let drawn: Vec<&Job> = jobs.iter().filter(|job| job.ended_at.is_none_or(|ended| ended > since)).collect();
     let (agents, height) = draw(&drawn, now);
     let legend = [

@@ -16,6 +16,7 @@ use super::render;
 use super::rows::{JobRow, WorkspaceRow, running_in};
 use crate::app::App;
 use crate::auth::Caller;
+use crate::maintenance::Chore;
 use crate::words;
 
 /// How many jobs of a kind a list has at most.
@@ -35,6 +36,8 @@ struct HomePage {
     waiting: Vec<JobRow>,
     failed: Vec<JobRow>,
     broken: Vec<WorkspaceRow>,
+    /// What store, git and disk disagree about, as far as the daemon looked.
+    orphans: Vec<String>,
     room: Room,
 }
 
@@ -66,7 +69,7 @@ pub(crate) async fn home(State(app): State<App>, caller: Caller, Asked(did): Ask
     let (now, mut waiting): (Vec<Job>, Vec<Job>) =
         unfinished.into_iter().partition(|job| job.status == JobStatus::Running);
     waiting.reverse();
-    let recent = jobs.list(None, &[], LISTED).await?;
+    let recent = jobs.list(None, JobStatus::ALL, LISTED).await?;
     let workspaces = engine.workspaces(None, Among::All).await?;
     let repositories = engine.repositories().await?;
     let running_in = running_in(&now);
@@ -78,9 +81,18 @@ pub(crate) async fn home(State(app): State<App>, caller: Caller, Asked(did): Ask
         waiting: waiting.iter().map(JobRow::new).collect(),
         failed: to_look_at(&recent).into_iter().map(JobRow::new).collect(),
         broken: broken.map(|workspace| WorkspaceRow::new(workspace, &running_in)).collect(),
+        orphans: load_orphans(&engine).await?,
         room: Room::of(&engine, &workspaces, repositories.len()),
         running: load_running(&engine, &jobs, &now).await?,
     }))
+}
+
+/// What the last look of the daemon found and left to a person.
+async fn load_orphans(engine: &Engine) -> Result<Vec<String>> {
+    let row = engine.store().read().await?.schedule(&Chore::Orphans.key(engine)?).await?;
+    let findings = row.and_then(|row| row.last_report["findings"].as_array().cloned()).unwrap_or_default();
+    let open = findings.iter().filter(|finding| finding["done"].is_null());
+    Ok(open.filter_map(|finding| finding["what"].as_str().map(ToOwned::to_owned)).collect())
 }
 
 /// What only a person can mend.
@@ -150,7 +162,10 @@ impl Room {
         let wanted = u64::from(config.pool.size) * repositories as u64;
         Self {
             disk: Bar::new(sizes.bytes, sizes.bytes.saturating_add(free), "what the trees take of the disk"),
-            disk_words: format!("{} in {}", size(sizes.bytes), plural(sizes.trees, "tree")),
+            disk_words: match sizes.known {
+                0 => format!("{}, not measured yet", plural(sizes.trees, "tree")),
+                _ => format!("{} in {}", size(sizes.bytes), plural(sizes.trees, "tree")),
+            },
             free: format!("{} free", size(free)),
             limit: Bar::new(count, u64::from(limit), "how many workspaces there may be"),
             limit_words: if limit == 0 { format!("{count} live") } else { format!("{count} of {limit}") },

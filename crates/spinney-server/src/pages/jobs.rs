@@ -189,7 +189,8 @@ fn steps(job: &Job, entries: &[LogEntry]) -> Vec<Step> {
         let end = begins.get(index + 1).copied().unwrap_or(now);
         if !is_last || !job.status.is_final() {
             let (from, to) = (Timestamp::from_millisecond(begins[index]), Timestamp::from_millisecond(end));
-            step.took = words::took(words::between(from, to));
+            let took = words::between(from, to);
+            step.took = if took.as_secs() < 60 { words::took(took) } else { words::lasted(took) };
         }
     }
     steps

@@ -56,8 +56,9 @@ pub(crate) fn load(mut reader: LogReader, mut head: LogReader) -> spinney_jobs::
         reader.skip_to_last(TAIL_BYTES)?;
     }
     reader.stop_here()?;
+    let mut phase = None;
     while let Some(entry) = reader.next_entry()? {
-        tell(&mut log.rows, &entry.event);
+        tell(&mut log.rows, &mut phase, &entry.event);
         log.entries.extend(Some(entry).filter(|entry| is_step(&entry.event)));
     }
     if log.rows.len() > MAX_ROWS {
@@ -73,14 +74,16 @@ fn is_step(event: &JobEvent) -> bool {
     matches!(event, JobEvent::Phase { .. } | JobEvent::HandOff { .. } | JobEvent::Finished { .. })
 }
 
-/// Adds an event to the rows.
-fn tell(rows: &mut Vec<LogRow>, event: &JobEvent) {
+/// Adds an event to the rows; a part of the job that goes on has one heading.
+fn tell(rows: &mut Vec<LogRow>, phase: &mut Option<JobPhase>, event: &JobEvent) {
     let row = match event {
-        JobEvent::Phase { phase, detail } => {
-            let name = phase_name(*phase);
-            LogRow::Phase(
-                detail.as_ref().map_or_else(|| name.to_owned(), |detail| format!("{name}: {}", words::plain(detail))),
-            )
+        JobEvent::Phase { phase: now, detail } => {
+            let detail = detail.as_deref().map(words::plain);
+            match (phase.replace(*now) == Some(*now), detail) {
+                (true, Some(detail)) => LogRow::Left(detail.into_owned()),
+                (_, Some(detail)) => LogRow::Phase(format!("{}: {detail}", phase_name(*now))),
+                (_, None) => LogRow::Phase(phase_name(*now).to_owned()),
+            }
         }
         JobEvent::Warning { text } => LogRow::Note(lines(text)),
         JobEvent::SessionStarted { model, resumed, .. } => {
@@ -160,8 +163,8 @@ mod tests {
     use super::*;
 
     fn told(events: &[JobEvent]) -> Vec<LogRow> {
-        let mut rows = Vec::new();
-        events.iter().for_each(|event| tell(&mut rows, event));
+        let (mut rows, mut phase) = (Vec::new(), None);
+        events.iter().for_each(|event| tell(&mut rows, &mut phase, event));
         rows
     }
 

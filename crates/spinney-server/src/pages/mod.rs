@@ -22,6 +22,7 @@ pub(crate) mod reference;
 pub(crate) mod repositories;
 mod rows;
 pub(crate) mod schedules;
+mod ticked;
 pub(crate) mod tokens;
 pub(crate) mod trash;
 pub(crate) mod workspaces;
@@ -32,6 +33,8 @@ use axum::response::{Html, IntoResponse, Response};
 use spinney_core::Reason;
 
 use crate::error::ApiError;
+
+pub(crate) use ticked::ticked;
 
 #[derive(Template)]
 #[template(path = "error.html")]

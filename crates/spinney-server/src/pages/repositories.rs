@@ -93,7 +93,7 @@ pub(crate) async fn show(
     let jobs = app.jobs(&engine)?;
     let running = running_in(&jobs.list(Some(&id), &[JobStatus::Running], RUNNING).await?);
     let workspaces = engine.workspaces(Some(&id), Among::Live).await?;
-    let recent = jobs.list(Some(&id), &[], JOBS).await?;
+    let recent = jobs.list(Some(&id), JobStatus::ALL, JOBS).await?;
     let repository = &context.repository;
     Ok(render(&RepositoryPage {
         frame: Frame::new(&caller, "Repositories", &did),

@@ -4,6 +4,7 @@ use askama::Template;
 use axum::extract::State;
 use serde::Deserialize;
 use spinney_core::config::ScheduleKind;
+use spinney_core::quantity::Span;
 use spinney_core::{Schedule, Timestamp};
 use spinney_jobs::schedules::{Listed, Problem, Report, Selector};
 
@@ -49,9 +50,10 @@ pub(crate) async fn list(State(app): State<App>, caller: Caller, Asked(did): Ask
     let mut chores = Vec::new();
     for chore in Chore::ALL {
         let row = maintenance::row(&engine, chore).await?;
-        let report = in_words(&row.last_report);
-        chores
-            .push(ScheduleRow { name: chore.name().to_owned(), ..ScheduleRow::new(&row, row.timing.clone(), report) });
+        let interval = chore.interval(&engine.config().cleanup);
+        let timing = interval.map_or_else(|| "never".to_owned(), |interval| format!("every {}", Span(interval)));
+        let row = ScheduleRow::new(&row, timing, in_words(&row.last_report));
+        chores.push(ScheduleRow { name: chore.name().to_owned(), ..row });
     }
     Ok(render(&SchedulesPage {
         frame: Frame::new(&caller, "Schedules", &did),
