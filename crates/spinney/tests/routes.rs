@@ -10,11 +10,12 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use routes_support::{Answer, Ask};
+use serde_json::{Value, json};
 use serve_support::{LONG, Place};
 use spinney_core::{AccountName, LongOperation, LongOperationStatus, OperationId, Scope, Timestamp};
 use spinney_server::routes::{Access, Route, table};
 use spinney_store::{Store, StoreUrl};
-use spinney_testkit::wait_until;
+use spinney_testkit::{HttpClient, wait_until};
 
 /// Is in the name of everything that is the owner's.
 const MARK: &str = "owners-";
@@ -40,11 +41,12 @@ fn every_route_is_guarded() {
     let before = inventory(&place);
     let mut faults = Vec::new();
     for route in table() {
-        let target = callers.fill(route.path);
+        let target = callers.target(&place, &route);
         let mut probe = Probe { place: &place, callers: &callers, route: &route, target, faults: &mut faults };
         probe.strangers();
         probe.scopes();
         probe.other_account();
+        probe.other_account_names_things();
         probe.browsers();
         probe.hosts();
         probe.origins();
@@ -67,8 +69,11 @@ fn inventory(place: &Place) -> Vec<String> {
     };
     let workspaces = list(&["ls", "--all", "--json"], "workspaces");
     let jobs = list(&["jobs", "--all", "--json"], "jobs");
-    let tell = |thing: &serde_json::Value| format!("{} {} {}", thing["id"], thing["name"], thing["status"]);
-    workspaces.iter().chain(&jobs).map(tell).collect()
+    let tell = |thing: &Value| format!("{} {} {}", thing["id"], thing["name"], thing["status"]);
+    let schedules = HttpClient::unix(socket(place)).get("/api/v1/schedules").expects(200).json();
+    let tell_schedule = |schedule: &Value| format!("{} {}", schedule["name"], schedule["paused"]);
+    let schedules = schedules["schedules"].as_array().unwrap().iter().map(tell_schedule);
+    workspaces.iter().chain(&jobs).map(tell).chain(schedules).collect()
 }
 
 /// Everybody who asks, and what of the owner's they ask for.
@@ -117,7 +122,7 @@ impl Callers {
             "\u{e9}".to_owned(),
         ];
         let shown = place.cli().run(&["jobs", "--all", "--json"]).ok().json()["jobs"][0].clone();
-        let text = |value: &serde_json::Value| value.as_str().unwrap_or_else(|| panic!("{shown}")).to_owned();
+        let text = |value: &Value| value.as_str().unwrap_or_else(|| panic!("{shown}")).to_owned();
         let repositories = place.cli().run(&["repo", "ls", "--json"]).ok().json();
         Self {
             other_session: place.session(&other),
@@ -137,6 +142,18 @@ impl Callers {
 
     fn good(&self) -> String {
         format!("Bearer {}", self.tokens[2].1)
+    }
+
+    /// Where the owner's is asked for: a path with its ids, and its repository where one must be named.
+    fn target(&self, place: &Place, route: &Route) -> String {
+        let target = self.fill(route.path);
+        let headers = vec![("Host", "localhost".to_owned()), ("Authorization", self.good())];
+        let ask = Ask { method: "GET", target: &target, headers, body: b"" };
+        let must_name = |answer: Answer| answer.body.contains("missing field `repository`");
+        if route.method == "GET" && must_name(ask.tcp(place.daemon.address())) {
+            return format!("{target}?repository={}", self.repository);
+        }
+        target
     }
 
     /// The path with ids of what is the owner's.
@@ -198,7 +215,7 @@ fn operation(place: &Place) -> String {
             node: db.nodes().await.unwrap()[0].id.clone(),
             kind: "owners-work".to_owned(),
             status: LongOperationStatus::Done,
-            result: Some(serde_json::json!({ "told": "owners-result" })),
+            result: Some(json!({ "told": "owners-result" })),
             created_at: Timestamp::now(),
             ended_at: Some(Timestamp::now()),
         };
@@ -225,7 +242,7 @@ impl Probe<'_> {
     }
 
     fn has_id(&self) -> bool {
-        self.route.path.contains('{') && !self.route.path.starts_with("/assets/")
+        self.target.contains('?') || self.route.path.contains('{') && !self.route.path.starts_with("/assets/")
     }
 
     fn needed(&self) -> Option<Scope> {
@@ -369,6 +386,46 @@ impl Probe<'_> {
                 (false, _) => self.judge(case, &answer, &[answer.status]),
             }
         }
+    }
+
+    /// Nor when it names what is the owner's, in a query or in a body.
+    fn other_account_names_things(&mut self) {
+        if self.needed().is_none() || self.has_id() {
+            return;
+        }
+        let Callers { other, workspace, job, repository, .. } = self.callers;
+        let token = ("Authorization", format!("Bearer {other}"));
+        let method = self.route.method.as_str();
+        if !self.is_write() {
+            for (key, id) in
+                [("repository", repository), ("workspace", workspace), ("job", job), ("agent", &"coder".to_owned())]
+            {
+                let target = format!("{}?{key}={id}", self.target);
+                let answer = self.ask_as(&target, method, &target, &vec![token.clone()], b"");
+                self.judge(&target, &answer, &[answer.status]);
+            }
+            return;
+        }
+        let bodies = [
+            json!({ "repository": repository }),
+            json!({ "repository": repository, "kind": "task", "key": "x" }),
+            json!({ "repository": repository, "agent": "coder", "prompt": "print x" }),
+            json!({ "workspace": workspace }),
+            json!({ "workspaces": [workspace] }),
+            json!({ "ids": [workspace] }),
+        ];
+        for body in bodies.map(|body| body.to_string()) {
+            let answer = self.ask_as(&body, method, &self.target.clone(), &vec![token.clone()], body.as_bytes());
+            // A page that takes no body sends on.
+            let is_sent_on = matches!(self.route.access, Access::Page(_)) && answer.status == 303;
+            self.judge(&body, &answer, if is_sent_on { &[303] } else { &[400, 404, 409, 415, 422] });
+        }
+        let form = format!(
+            "repository={repository}&workspace={workspace}&job={job}&id={workspace}&agent=coder&name=owners-schedule"
+        );
+        let headers = vec![token, ("Content-Type", "application/x-www-form-urlencoded".to_owned())];
+        let answer = self.ask_as(&form, method, &self.target.clone(), &headers, form.as_bytes());
+        self.judge(&form, &answer, &[answer.status]);
     }
 
     /// What a browser sends by itself changes nothing.
