@@ -42,10 +42,10 @@
     const active = document.activeElement;
     if (part.contains(active) && active.matches("input, textarea, select")) return;
     const place = part.contains(active) ? path(part, active) : null;
-    const open = new Set([...part.querySelectorAll("details[open]")].map((details) => key(details)));
+    const unfolded = new Map([...part.querySelectorAll("details")].map((details) => [key(details), details.open]));
     const scrolled = [...part.querySelectorAll(".scroll")].map((element) => element.scrollLeft);
     part.replaceChildren(...[...other.childNodes].map((node) => document.importNode(node, true)));
-    for (const details of part.querySelectorAll("details")) if (open.has(key(details))) details.open = true;
+    for (const details of part.querySelectorAll("details")) details.open = unfolded.get(key(details)) ?? details.open;
     part.querySelectorAll(".scroll").forEach((element, index) => (element.scrollLeft = scrolled[index] ?? 0));
     part.querySelectorAll("[data-lazy]").forEach((cell) => seen.observe(cell));
     if (place) place.reduce((element, index) => element?.children[index], part)?.focus({ preventScroll: true });

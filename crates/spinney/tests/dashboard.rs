@@ -188,7 +188,8 @@ fn pictures_are_taken_of_every_page() {
     let go = workshop.beside_text("go");
     fill(workshop, &go);
     let jobs = workshop.jobs();
-    let completed = jobs.iter().find(|job| job.text("status") == "completed").expect("one completed");
+    let is_meant = |job: &&job_support::Job| job.text("agent") == "coder" && job.text("branch").ends_with("issue-42");
+    let completed = jobs.iter().find(is_meant).expect("one completed");
     tell_a_story(Path::new(completed.text("log")));
     let running = jobs.iter().find(|job| job.text("status") == "running").expect("one runs");
     let workspaces = workshop.cli.run(&["ls", "--json"]).ok().json();
@@ -238,7 +239,7 @@ fn pictures_are_taken_of_every_page() {
 
 /// Something of everything.
 fn fill(workshop: &Workshop, go: &str) {
-    let login = "write src/login.rs pub fn expires_in() -> u64 { 3600 }\nwrite src/session.rs pub struct Session { id: u64 }\ncommit fix the session cookie's expiry";
+    let login = "# People are logged out after an hour, whatever they chose. Fix that, with a test.\nwrite src/login.rs pub fn expires_in() -> u64 { 3600 }\nwrite src/session.rs pub struct Session { id: u64 }\ncommit fix the session cookie's expiry";
     let theme = "write src/lib.rs pub fn theme() -> &'static str { \"dark\" }\ncommit a dark theme";
     let other = "write src/lib.rs pub fn theme() -> &'static str { \"light\" }\ncommit a light theme";
     workshop.run(0, &["--issue", "42"], login);
