@@ -188,7 +188,7 @@ fn pictures_are_taken_of_every_page() {
     let go = workshop.beside_text("go");
     fill(workshop, &go);
     let jobs = workshop.jobs();
-    let is_meant = |job: &&job_support::Job| job.text("agent") == "coder" && job.text("branch").ends_with("issue-42");
+    let is_meant = |job: &&job_support::Job| job.text("agent") == "coder" && job.0["branch"] == "agent/coder/issue-42";
     let completed = jobs.iter().find(is_meant).expect("one completed");
     tell_a_story(Path::new(completed.text("log")));
     let running = jobs.iter().find(|job| job.text("status") == "running").expect("one runs");
