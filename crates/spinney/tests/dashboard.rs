@@ -97,6 +97,7 @@ fn a_person_works_with_an_agent_in_a_browser() {
     browser.wait_for_text("[data-live=head]", "completed");
     browser.wait_for_text("[data-live=diff]", "+<b>new</b>");
     browser.wait_for_text("[data-live=steps]", "deliver");
+    assert_eq!(browser.count("#log img, #log script, .diff b"), 0);
     browser.reload();
     browser.wait_for_text("#log", &format!("later {script}"));
     assert!(browser.title().starts_with("issue-7, coder"), "{}", browser.title());
