@@ -292,7 +292,7 @@ impl Error {
             Self::AccountTaken { .. } => hint("`spinney account ls` shows them"),
             Self::UnknownToken { account, .. } => vec![format!("`spinney token ls --account {account}` shows them")],
             Self::TokenTaken { name, .. } => {
-                vec![format!("give it another name; `spinney token revoke {name:?}` lets the old one go")]
+                vec![format!("give it another name; `spinney token revoke '{name}'` lets the old one go")]
             }
             Self::RepositoryNameTaken { .. } => hint("give it another with `--name OWNER/NAME`"),
             Self::RepositoryInUse { name, missing: true, .. } => vec![format!(

@@ -29,6 +29,8 @@ pub(crate) async fn settle(app: &App) -> Result<()> {
     let node = app.engine().home().node().clone();
     let now = Timestamp::now();
     let mut db = app.engine().store().write().await?;
+    // A home that nothing was done in yet has no row of its machine.
+    db.ensure_node(&node, &rustix::system::uname().nodename().to_string_lossy()).await?;
     db.interrupt_long_operations(&node, now).await?;
     db.delete_long_operations_before(now.minus(OPERATIONS_FOR)).await?;
     db.delete_idempotency_keys_before(now.minus(idempotency::REMEMBERED_FOR)).await?;

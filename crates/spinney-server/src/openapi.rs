@@ -35,7 +35,7 @@ pub(crate) struct Description {
     pub(crate) summary: &'static str,
     method: HttpMethod,
     access: Access,
-    tag: String,
+    tags: Vec<String>,
     name: String,
     parameters: Vec<Parameter>,
     body: Option<(RefOr<Schema>, Required)>,
@@ -74,7 +74,7 @@ impl Description {
             summary,
             method: http,
             access,
-            tag: name.first().copied().unwrap_or_default().to_owned(),
+            tags: vec![name.first().copied().unwrap_or_default().to_owned()],
             name: format!("{verb}_{}", name.join("_").replace('.', "_")),
             parameters: parameters.collect(),
             body: None,
@@ -107,6 +107,7 @@ impl Description {
 
     pub(crate) fn streams(mut self, content_type: &'static str) -> Self {
         self.content_type = content_type;
+        self.tags.push("stream".to_owned());
         self.answers.insert(200, None);
         self
     }
@@ -120,7 +121,7 @@ impl Description {
 
     fn operation(self) -> OperationBuilder {
         let mut operation = OperationBuilder::new()
-            .tag(self.tag)
+            .tags(Some(self.tags))
             .summary(Some(self.summary))
             .operation_id(Some(self.name))
             .parameters(Some(self.parameters));

@@ -144,3 +144,18 @@ fn a_chore_runs_when_it_is_asked_for_and_tells_what_it_did() {
     let told = report();
     assert_eq!(told["last_report"]["removed"].as_array().map(Vec::len), Some(1), "{told:#}");
 }
+
+#[test]
+fn a_home_that_nothing_was_done_in_has_a_daemon_with_its_chores() {
+    let sandbox = spinney_testkit::Sandbox::new();
+    let cli = sandbox.cli(common::BINARY);
+    let daemon = Daemon::start(&cli);
+    let client = HttpClient::unix(sandbox.spinney_home().join("serve.socket"));
+    let done = || {
+        let listed = client.get("/api/v1/schedules").expects(200).json();
+        let orphans = listed["schedules"].as_array().unwrap().iter().find(|chore| chore["name"] == "orphans").cloned();
+        orphans.is_some_and(|chore| chore["last_report"]["findings"].is_array())
+    };
+    wait_until(done, LONG);
+    assert!(!daemon.said().contains("FOREIGN KEY"), "{}", daemon.said());
+}

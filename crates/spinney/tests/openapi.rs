@@ -20,7 +20,7 @@ fn every_answer_is_as_described() {
     let sandbox = Sandbox::new();
     let repository = sandbox.repository("app").with_remote();
     let cli = sandbox.cli(env!("CARGO_BIN_EXE_spinney")).in_directory(repository.path());
-    cli.run(&["new", "first", "--json"]).ok();
+    cli.run(&["new", "--task", "first", "--json"]).ok();
     let created = cli.run(&["token", "create", "--name", "t", "--scope", "admin", "--json"]).ok().json();
     let token = created["token"].as_str().expect("the token is shown once");
 
@@ -29,6 +29,8 @@ fn every_answer_is_as_described() {
     let authorization = format!("Authorization: Bearer {token}");
     let mut command = sandbox.cli(program).command(&["--no-color", "run", &url]);
     command.args(["--checks", "all", "--continue-on-failure", "--max-examples", &examples, "--header", &authorization]);
+    // What depends on what is there, as a name that is taken, no schema can tell; nor is the token revoked that it asks with.
+    command.args(["--exclude-checks", "positive_data_acceptance", "--exclude-operation-id", "delete_tokens_id"]);
     // A stream has no end to wait for; its own tests read it.
     command.args(["--exclude-tag", "stream", "--request-timeout", "20", "--generation-database", ":memory:"]);
     let status = command.status().expect("schemathesis can be started");
