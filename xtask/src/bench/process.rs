@@ -5,6 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
+/// What `/proc` counts in, wherever Linux runs.
+const TICK_MILLIS: f64 = 10.0;
+
 /// A process, by its directory in `/proc`.
 #[derive(Debug)]
 pub struct Process(PathBuf);
@@ -18,7 +21,7 @@ impl Process {
         Self(PathBuf::from(format!("/proc/{id}")))
     }
 
-    /// What all its threads took so far.
+    /// What all the threads took so far that it has now.
     pub fn processor_millis(&self) -> Result<f64> {
         let mut nanos = 0.0;
         for thread in fs::read_dir(self.0.join("task")).context("the process is gone")?.flatten() {
@@ -27,6 +30,15 @@ impl Process {
             nanos += text.split(' ').next().unwrap_or_default().parse::<f64>().context("no processor time")?;
         }
         Ok(nanos / 1e6)
+    }
+
+    /// The same with the threads that have ended, as exact as the kernel's ticks are.
+    pub fn whole_processor_millis(&self) -> Result<f64> {
+        let text = fs::read_to_string(self.0.join("stat")).context("the process is gone")?;
+        // Behind the name, which may hold anything: the state, ten more, then user and system time.
+        let (_, rest) = text.rsplit_once(") ").context("no processor time")?;
+        let ticks = rest.split(' ').skip(11).take(2).map(str::parse::<f64>).sum::<Result<f64, _>>()?;
+        Ok(ticks * TICK_MILLIS)
     }
 
     /// The most memory that it had so far; none once it has ended.
@@ -50,6 +62,18 @@ impl Process {
 mod tests {
     use super::*;
     use crate::bench::table::MIB;
+
+    #[test]
+    fn threads_that_ended_are_counted() {
+        let own = Process::of_id(std::process::id());
+        let before = own.whole_processor_millis().unwrap();
+        let spin = || {
+            let started = std::time::Instant::now();
+            while started.elapsed().as_millis() < 300 {}
+        };
+        std::thread::spawn(spin).join().unwrap();
+        assert!(own.whole_processor_millis().unwrap() >= before + 2.0 * TICK_MILLIS);
+    }
 
     #[test]
     fn a_process_tells_its_time_and_its_memory() {

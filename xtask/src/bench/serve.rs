@@ -181,9 +181,9 @@ impl Daemon {
 
     /// Of one processor, in percent.
     fn watch(&self) -> Result<f64> {
-        let before = self.process.processor_millis()?;
+        let before = self.process.whole_processor_millis()?;
         thread::sleep(WATCHED);
-        Ok((self.process.processor_millis()? - before) / WATCHED.as_secs_f64() / 10.0)
+        Ok((self.process.whole_processor_millis()? - before) / WATCHED.as_secs_f64() / 10.0)
     }
 
     fn end(mut self) -> Result<()> {
