@@ -76,7 +76,8 @@ fn is_encrypted_url(text: &str) -> bool {
         // A colon before any slash makes it ssh; two name a helper.
         None => text.split_once(':').is_some_and(|(host, path)| {
             let plain = |c: char| c.is_ascii_alphanumeric() || ".-_@".contains(c);
-            !host.is_empty() && host.chars().all(plain) && !path.is_empty() && !path.starts_with(':')
+            let is_scheme = ["https", "http", "ssh", "git", "file"].contains(&host);
+            !host.is_empty() && !is_scheme && host.chars().all(plain) && !path.is_empty() && !path.starts_with(':')
         }),
     }
 }

@@ -49,6 +49,8 @@ pub enum Busy {
     Wait,
 }
 
+/// How long ago a job may have been interrupted for a daemon to take it up again.
+const RESUMED_WITHIN: Duration = Duration::from_secs(60 * 60);
 /// How long a job's process may take to leave after it wrote how the job ended.
 const LEAVES_WITHIN: Duration = Duration::from_secs(5);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -302,6 +304,21 @@ impl<'e> Jobs<'e> {
     #[must_use]
     pub fn log_path(&self, id: &JobId) -> PathBuf {
         self.places.log(id)
+    }
+
+    /// Whether this node's daemon takes a job up again: its process died lately, and it was not tried as often as it may be.
+    pub async fn may_resume(&self, job: &Job) -> bool {
+        let since = Timestamp::now().minus(RESUMED_WITHIN);
+        let lately = job.ended_at.is_some_and(|ended| ended > since);
+        if job.status != JobStatus::Interrupted || job.node != *self.engine.home().node() || !lately {
+            return false;
+        }
+        let Ok(name) = job.agent.parse::<AgentName>() else { return false };
+        let configured_in = job.request.configured_in.as_ref().unwrap_or(&job.repository).to_string();
+        let Ok(context) = self.engine.repository(Some(&configured_in), self.engine.home().root()).await else {
+            return false;
+        };
+        Agent::find(&context, &name).is_ok_and(|agent| job.attempt < agent.config.max_attempts)
     }
 
     /// Whether the job's process has ended: nothing more happens to the job, its workspace included. The lock of another

@@ -1,6 +1,7 @@
 //! Forgets what is old: jobs with their logs, the audit log of their time, and conversations that nobody will go on with.
 
 use spinney_core::Timestamp;
+use spinney_core::account::LOCAL;
 
 use crate::{Jobs, Result};
 
@@ -20,6 +21,10 @@ impl Jobs<'_> {
     pub async fn forget_old(&self) -> Result<Forgotten> {
         let settings = &self.engine.config().cleanup;
         let mut forgotten = Forgotten::default();
+        // They are of all accounts: the home's owner says how long they stay.
+        if self.engine.account() != LOCAL {
+            return Ok(forgotten);
+        }
         if !settings.session_retention.0.is_zero() {
             let before = Timestamp::now().minus(settings.session_retention.0);
             let mut db = self.engine.store().read().await?;

@@ -120,13 +120,13 @@
   async function listen() {
     if (reading || !document.querySelector("[data-live]")) return;
     const own = (reading = new AbortController());
-    for (let wait = 1000, begun = false; reading === own; wait = Math.min(2 * wait, 30_000)) {
+    for (let wait = 1000; reading === own; wait = Math.min(2 * wait, 30_000)) {
       try {
         const answer = await fetch("/api/v1/events", { headers: { accept: "text/event-stream" }, signal: own.signal });
-        if (!answer.ok) return;
-        // What happened while nobody listened is on the fresh page.
-        if (begun) soon();
-        begun = true;
+        if (answer.status === 401 || answer.status === 403) return;
+        if (!answer.ok) throw new Error(answer.statusText);
+        // What happened while nobody listened, as between the page and this, is on the fresh page.
+        soon();
         const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
         for (let rest = ""; ; ) {
           const { done, value } = await reader.read();

@@ -1,6 +1,7 @@
 //! What every request can reach.
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use spinney_core::AccountName;
@@ -8,7 +9,9 @@ use spinney_core::config::PublicUrl;
 use spinney_engine::Engine;
 use spinney_jobs::schedules::Schedules;
 use spinney_jobs::{Jobs, Launcher};
-use tokio::sync::Notify;
+use tokio::runtime::Handle;
+use tokio::sync::{Notify, Semaphore};
+use tokio::task::JoinError;
 use tokio_util::task::TaskTracker;
 
 use crate::Stop;
@@ -17,6 +20,9 @@ use crate::error::Result;
 use crate::events::Broadcaster;
 use crate::hosts::Hosts;
 use crate::metrics::Metrics;
+
+/// How many requests may be at such work at once.
+const MAX_THREADS: usize = 32;
 
 /// The state of the server. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -33,6 +39,8 @@ struct Shared {
     attempts: Attempts,
     metrics: Metrics,
     tasks: TaskTracker,
+    /// Work that reads and writes files takes a thread each, and may need others' threads: not all of them.
+    threads: Arc<Semaphore>,
     broadcaster: Broadcaster,
     /// Told when somebody wants a schedule to run now, or a chore.
     schedules_asked: Notify,
@@ -43,10 +51,10 @@ struct Shared {
 }
 
 impl App {
-    /// The server over an engine of the account `local`. `is_secure`: browsers reach it by TLS.
-    pub(crate) fn new(engine: Engine, launcher: Launcher, is_secure: bool, stop: Stop) -> Self {
+    /// The server over an engine of the account `local`, asked at an address. `is_secure`: browsers reach it by TLS.
+    pub(crate) fn new(engine: Engine, launcher: Launcher, address: SocketAddr, is_secure: bool, stop: Stop) -> Self {
         let server = &engine.config().server;
-        let hosts = Hosts::new(server.public_url.as_ref().map(PublicUrl::as_str), &server.allowed_hosts);
+        let hosts = Hosts::new(server.public_url.as_ref().map(PublicUrl::as_str), &server.allowed_hosts, address.ip());
         Self(Arc::new(Shared {
             engines: Mutex::default(),
             launcher,
@@ -55,6 +63,7 @@ impl App {
             attempts: Attempts::default(),
             metrics: Metrics::default(),
             tasks: TaskTracker::new(),
+            threads: Arc::new(Semaphore::new(MAX_THREADS)),
             broadcaster: Broadcaster::start(engine.store().clone(), stop.receiver()),
             schedules_asked: Notify::new(),
             chores_asked: Notify::new(),
@@ -124,13 +133,24 @@ impl App {
         &self.0.chores_asked
     }
 
-    pub(crate) fn stop(&self) -> &Stop {
-        &self.0.stop
+    /// Does work that reads and writes files on a thread of its own, once there is one for it.
+    pub(crate) async fn on_thread<T, F>(&self, work: impl FnOnce() -> F + Send + 'static) -> Result<T, JoinError>
+    where
+        T: Send + 'static,
+        F: Future<Output = T>,
+    {
+        // Nobody closes it.
+        let permit = self.0.threads.clone().acquire_owned().await;
+        let handle = Handle::current();
+        let done = self.tasks().spawn_blocking(move || {
+            let _permit = permit;
+            handle.block_on(work())
+        });
+        done.await
     }
 
-    /// Whether other machines work on this store, too.
-    pub(crate) async fn has_other_nodes(&self) -> Result<bool> {
-        Ok(self.engine().store().read().await?.nodes().await?.len() > 1)
+    pub(crate) fn stop(&self) -> &Stop {
+        &self.0.stop
     }
 
     pub(crate) fn boot(&self) -> &str {

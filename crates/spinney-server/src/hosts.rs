@@ -1,6 +1,8 @@
 //! Under which names this server may be asked. A page of somebody else's, whose name was made to point here (DNS
 //! rebinding), has a name that is none of these.
 
+use std::net::IpAddr;
+
 use axum::http::HeaderMap;
 use axum::http::header::{HOST, ORIGIN};
 
@@ -16,12 +18,17 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    /// Loopback names, that of the public address, and what else is configured; ports do not matter.
-    pub(crate) fn new(public_url: Option<&str>, allowed: &[String]) -> Self {
+    /// Loopback names, the address that is listened on, that of the public URL, and what else is configured; ports do not
+    /// matter.
+    pub(crate) fn new(public_url: Option<&str>, allowed: &[String], own: IpAddr) -> Self {
         let public = public_url.and_then(|url| url.split_once("://")).map(|(_, rest)| rest);
         let configured = public.into_iter().chain(allowed.iter().map(String::as_str));
+        let own = match own {
+            IpAddr::V4(own) => own.to_string(),
+            IpAddr::V6(own) => format!("[{own}]"),
+        };
         let names = LOOPBACK.into_iter().chain(configured).map(|name| without_port(name).to_ascii_lowercase());
-        Self { names: names.collect() }
+        Self { names: names.chain([own]).collect() }
     }
 
     /// Refuses a request that was meant for another host.
@@ -72,14 +79,21 @@ mod tests {
     use super::*;
 
     fn hosts() -> Hosts {
-        Hosts::new(Some("https://spinney.example.org"), &["build.lan:7420".to_owned()])
+        Hosts::new(Some("https://spinney.example.org"), &["build.lan:7420".to_owned()], [10, 0, 0, 5].into())
     }
 
     #[test]
     fn own_names_are_answered_with_any_port() {
-        for host in
-            ["localhost", "LOCALHOST:1", "127.0.0.1:7420", "[::1]:7420", "[::1]", "spinney.example.org", "build.lan"]
-        {
+        for host in [
+            "localhost",
+            "LOCALHOST:1",
+            "127.0.0.1:7420",
+            "[::1]:7420",
+            "[::1]",
+            "spinney.example.org",
+            "build.lan",
+            "10.0.0.5:7420",
+        ] {
             let headers = HeaderMap::from_iter([(HOST, HeaderValue::from_static(host))]);
             assert!(hosts().check(&headers).is_ok(), "{host}");
         }

@@ -6,6 +6,7 @@
 //!
 //! Of a process that died after 1, whoever asks again makes the same thing, or finds it made.
 
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -13,6 +14,7 @@ use axum::extract::Request;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt;
 use spinney_core::names::content_hash;
 use spinney_core::{JobId, Timestamp};
 use spinney_store::IdempotencyKey;
@@ -49,7 +51,9 @@ pub(crate) async fn once(app: &App, caller: &Caller, mut request: Request, body:
     if let Ok(subject) = begun.subject.parse() {
         request.extensions_mut().insert(Subject(subject));
     }
-    let response = next.run(request).await;
+    // A key whose request broke something is not kept for ever as being answered.
+    let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+    let response = answered.unwrap_or_else(|_| ApiError::failed("this request broke something here").into_response());
     match end(app, &begun, response).await {
         Ok(response) => response,
         Err(error) => error.into_response(),
@@ -64,7 +68,7 @@ struct Asked {
 
 impl Asked {
     fn of(request: &Request) -> Self {
-        let line = format!("{} {}", request.method(), request.uri().path());
+        let line = format!("{} {}", request.method(), request.uri());
         Self { line, keys: request.headers().get_all(HEADER).iter().cloned().collect() }
     }
 }
@@ -107,7 +111,7 @@ async fn begin(app: &App, caller: &Caller, request: &Asked, body: &[u8]) -> Resu
     }
     // One home has one daemon: what another process of this home left unanswered, nobody answers.
     let age = new.created_at.as_millisecond() - known.created_at.as_millisecond();
-    let is_left = known.boot != new.boot && (!app.has_other_nodes().await? || age > GIVEN_UP_AFTER.as_millis() as i64);
+    let is_left = known.boot != new.boot && (db.nodes().await?.len() <= 1 || age > GIVEN_UP_AFTER.as_millis() as i64);
     if !is_left || !db.take_idempotency_key(&known, app.boot()).await? {
         return Err(held());
     }

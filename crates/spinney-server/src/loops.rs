@@ -3,12 +3,11 @@
 
 use std::time::Duration;
 
-use spinney_core::{AgentName, Job, JobStatus, Timestamp};
-use spinney_jobs::Agent;
+use spinney_core::{JobStatus, Timestamp};
 use tokio::runtime::Handle;
 
 use crate::app::App;
-use crate::error::{ApiError, Result};
+use crate::error::Result;
 use crate::{idempotency, maintenance};
 
 /// When nothing else says when to look again.
@@ -17,9 +16,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(60);
 const LEAST_SLEEP_MS: i64 = 100;
 /// How often jobs are looked at whose processes may have died.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
-/// How long ago a job may have been interrupted for a daemon that starts to take it up again.
-const LATELY: Duration = Duration::from_secs(60 * 60);
-/// How many jobs are looked through for such ones.
+/// How many interrupted jobs are looked through.
 const LOOKED_THROUGH: u32 = 200;
 /// How long what a request began is told.
 const OPERATIONS_FOR: Duration = Duration::from_secs(7 * 24 * 60 * 60);
@@ -32,11 +29,19 @@ pub(crate) async fn settle(app: &App) -> Result<()> {
     // A home that nothing was done in yet has no row of its machine.
     db.ensure_node(&node, &rustix::system::uname().nodename().to_string_lossy()).await?;
     db.interrupt_long_operations(&node, now).await?;
-    db.delete_long_operations_before(now.minus(OPERATIONS_FOR)).await?;
-    db.delete_idempotency_keys_before(now.minus(idempotency::REMEMBERED_FOR)).await?;
     db.commit().await?;
     app.engine().recover(&|_| {}).await?;
     Ok(())
+}
+
+/// Forgets what requests left that nobody asks for any more.
+pub(crate) async fn forget_requests(app: &App) -> Result<()> {
+    let now = Timestamp::now();
+    let mut db = app.engine().store().write().await?;
+    db.delete_long_operations_before(now.minus(OPERATIONS_FOR)).await?;
+    db.delete_idempotency_keys_before(now.minus(idempotency::REMEMBERED_FOR)).await?;
+    db.delete_expired_tokens(now).await?;
+    Ok(db.commit().await?)
 }
 
 /// Works until the server ends.
@@ -63,7 +68,11 @@ async fn tick_schedules(app: &App) -> Result<Timestamp> {
     let mut wake = Timestamp::now().plus(LOOK_AGAIN);
     for account in app.engine().accounts().await? {
         let engine = app.engine_for(&account.name);
-        wake = wake.min(app.schedules(&engine)?.tick(Timestamp::now()).await?);
+        match app.schedules(&engine)?.tick(Timestamp::now()).await {
+            Ok(next) => wake = wake.min(next),
+            // The others' go on.
+            Err(error) => tracing::error!(account = %account.name, cause = %error, "schedules could not be looked at"),
+        }
     }
     Ok(wake)
 }
@@ -103,9 +112,6 @@ async fn sleep_until(wake: Timestamp) {
 
 /// Looks after jobs.
 async fn jobs(app: &App) {
-    if let Err(error) = take_up_interrupted(app).await {
-        tracing::error!(cause = %error.message, "interrupted jobs could not be looked for");
-    }
     loop {
         if let Err(error) = look_after_jobs(app).await {
             tracing::error!(cause = %error.message, "jobs could not be looked at");
@@ -117,45 +123,23 @@ async fn jobs(app: &App) {
     }
 }
 
-/// Settles jobs whose processes died, and tries them again.
+/// Settles jobs whose processes died, and takes up those that may be, whoever settled them.
 async fn look_after_jobs(app: &App) -> Result<()> {
-    let settled = app.jobs(app.engine())?.recover().await?;
-    for job in settled {
+    for job in app.jobs(app.engine())?.recover().await? {
         tracing::warn!(job = %job.id, agent = job.agent, "its process died");
-        if let Err(error) = try_again(app, &job).await {
-            tracing::error!(job = %job.id, cause = %error.message, "it could not be tried again");
-        }
     }
-    Ok(())
-}
-
-/// Takes up what was interrupted while no daemon ran, and settled by somebody else.
-async fn take_up_interrupted(app: &App) -> Result<()> {
     for account in app.engine().accounts().await? {
         let engine = app.engine_for(&account.name);
-        let jobs = app.jobs(&engine)?.list(None, &[JobStatus::Interrupted], LOOKED_THROUGH).await?;
-        let since = Timestamp::now().minus(LATELY);
-        for job in jobs.iter().filter(|job| job.node == *engine.home().node()) {
-            if job.ended_at.is_some_and(|ended| ended > since) {
-                try_again(app, job).await?;
+        let jobs = app.jobs(&engine)?;
+        for job in jobs.list(None, &[JobStatus::Interrupted], LOOKED_THROUGH).await? {
+            if !jobs.may_resume(&job).await {
+                continue;
+            }
+            match jobs.retry(&job).await {
+                Ok(_) => tracing::info!(job = %job.id, attempt = job.attempt + 1, "taken up again"),
+                Err(error) => tracing::error!(job = %job.id, cause = %error, "it could not be taken up again"),
             }
         }
     }
-    Ok(())
-}
-
-/// Tries an interrupted job again, as often as its agent says.
-async fn try_again(app: &App, job: &Job) -> Result<()> {
-    let engine = app.engine_for(&job.account.parse().map_err(|_| ApiError::failed("a job's account has no name"))?);
-    let configured_in = job.request.configured_in.as_ref().unwrap_or(&job.repository);
-    let context = engine.repository(Some(&configured_in.to_string()), engine.home().root()).await?;
-    let Ok(name) = job.agent.parse::<AgentName>() else { return Ok(()) };
-    let agent = Agent::find(&context, &name)?;
-    if job.attempt >= agent.config.max_attempts {
-        tracing::warn!(job = %job.id, attempts = job.attempt, "it was tried as often as it may be");
-        return Ok(());
-    }
-    app.jobs(&engine)?.retry(job).await?;
-    tracing::info!(job = %job.id, attempt = job.attempt + 1, "taken up again");
     Ok(())
 }

@@ -8,8 +8,8 @@ use spinney_core::{Schedule, ScheduleKey, ScheduleName, Timestamp, in_full};
 use spinney_engine::{Engine, Patience, What};
 
 use crate::app::App;
-use crate::document;
 use crate::error::{ApiError, Result};
+use crate::{document, loops};
 
 /// How often the trash is looked at, and pools.
 const OFTEN: Duration = Duration::from_secs(60);
@@ -135,7 +135,7 @@ async fn attend(app: &App, engine: &Engine, chore: Chore, is_start: bool) -> Res
     let now = Timestamp::now();
     let config = &engine.config().cleanup;
     let is_due = row.planned_at.is_some_and(|planned| planned <= now) || (is_start && chore.is_first(config));
-    let wants = row.asked || (is_due && !row.paused && row.planned_at.is_some());
+    let wants = row.asked || (is_due && !row.paused);
     if !wants {
         return Ok(row.planned_at.filter(|_| !row.paused));
     }
@@ -167,6 +167,7 @@ async fn run(app: &App, engine: &Engine, chore: Chore) -> Result<Option<Value>> 
         Chore::Orphans => return sweep(app, engine, What::ORPHANS).await,
         Chore::Trash => purge(engine).await?,
         Chore::Sessions => {
+            loops::forget_requests(app).await?;
             let forgotten = app.jobs(engine)?.forget_old().await?;
             json!({ "jobs": forgotten.jobs, "conversations": forgotten.conversations, "events": forgotten.events })
         }
@@ -187,8 +188,11 @@ async fn purge(engine: &Engine) -> Result<Value> {
     let (mut purged, mut failed) = (Vec::new(), Vec::new());
     if engine.trash_wants_purging().await? {
         for workspace in engine.expired().await? {
-            let context = engine.context_of(&workspace).await?;
-            match engine.purge(&context, &workspace, &|_| {}).await {
+            let purge = async {
+                let context = engine.context_of(&workspace).await?;
+                engine.purge(&context, &workspace, &|_| {}).await
+            };
+            match purge.await {
                 Ok(_) => purged.push(workspace.name.to_string()),
                 Err(error) => failed.push(json!({ "name": workspace.name, "error": in_full(&error) })),
             }
@@ -199,14 +203,20 @@ async fn purge(engine: &Engine) -> Result<Value> {
 
 async fn fill(engine: &Engine) -> Result<Value> {
     let (mut filled, mut failed) = (Vec::new(), Vec::new());
-    for context in engine.contexts().await? {
-        let name = context.repository.name.to_string();
-        if !engine.pool_wants_filling(&context).await? {
-            continue;
-        }
-        match engine.fill_pool(context, Patience::Background, &|_| {}).await {
-            Ok((_, Some(_))) => filled.push(name),
-            Ok((_, None)) => {}
+    for repository in engine.repositories().await? {
+        let name = repository.name.to_string();
+        let fill = async {
+            let context = engine.require_repository(&repository.id).await?;
+            if !engine.pool_wants_filling(&context).await? {
+                return Ok(None);
+            }
+            Ok(engine.fill_pool(context, Patience::Background, &|_| {}).await?.1)
+        };
+        // One that can't be opened keeps no other from being filled.
+        let done: spinney_engine::Result<_> = fill.await;
+        match done {
+            Ok(Some(_)) => filled.push(name),
+            Ok(None) => {}
             Err(error) => failed.push(json!({ "name": name, "error": in_full(&error) })),
         }
     }

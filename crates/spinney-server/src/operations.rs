@@ -10,7 +10,6 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::Value;
 use spinney_core::{LongOperation, LongOperationStatus, OperationId, Timestamp};
-use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tracing::Instrument;
 
@@ -58,10 +57,12 @@ where
     let task_id = id.clone();
     let (followed, is_followed) = oneshot::channel::<()>();
     // It reads and writes files, some of them many: on a thread of its own, so that other requests do not wait for it.
-    let (handle, work) = (Handle::current(), work.in_current_span());
-    let work = app.tasks().spawn_blocking(move || handle.block_on(work));
+    let work = work.in_current_span();
     let task = async move {
-        let outcome = work.await.unwrap_or_else(|_| Err(ApiError::failed("this request broke something here")));
+        let outcome = task_app
+            .on_thread(move || work)
+            .await
+            .unwrap_or_else(|_| Err(ApiError::failed("this request broke something here")));
         let Err(outcome) = sender.send(outcome) else { return };
         // Nobody waits any more: it is told by its row, once that is there.
         if is_followed.await.is_ok() {

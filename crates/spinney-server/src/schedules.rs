@@ -40,7 +40,7 @@ pub(crate) async fn change(
     repository: Option<&str>,
     change: Change,
 ) -> Result<document::Schedule> {
-    let unknown = || ApiError::not_found(format!("there is no schedule `{name}` of `{agent}`"));
+    let unknown = || ApiError::not_found("there is no such schedule");
     if agent == NO_AGENT {
         let chore = Chore::ALL.into_iter().find(|chore| chore.name() == name).ok_or_else(unknown)?;
         return change_chore(app, engine, chore, change).await;

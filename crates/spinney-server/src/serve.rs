@@ -108,7 +108,7 @@ pub async fn serve(options: ServeOptions, on_listening: impl FnOnce(&Listening))
     let url = server.public_url.map_or_else(|| format!("{scheme}://{}", for_person(address)), |url| url.to_string());
 
     let (stopper, stop) = Stopper::new();
-    let app = App::new(engine, launcher, url.starts_with("https:"), stop.clone());
+    let app = App::new(engine, launcher, address, url.starts_with("https:"), stop.clone());
     loops::settle(&app).await?;
     let link = first_link(&app).await?.map(|secret| format!("{url}/login?key={}", secret.expose()));
     let router = routes::router(&app);
@@ -127,7 +127,8 @@ pub async fn serve(options: ServeOptions, on_listening: impl FnOnce(&Listening))
     }
     tracing::info!("asked to end");
     stopper.stop();
-    let _ = tokio::join!(network, local, work);
+    // A schedule that asks a forge may take longer; whatever it is at, the next start goes on with it.
+    let _ = tokio::time::timeout(SHORT_WORK, async { tokio::join!(network, local, work) }).await;
     app.tasks().close();
     if tokio::time::timeout(SHORT_WORK, app.tasks().wait()).await.is_err() {
         tracing::warn!("work that goes on is left; the next start finishes or undoes it");

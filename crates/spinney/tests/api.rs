@@ -440,7 +440,7 @@ fn tokens_are_shown_once_and_give_no_more_than_their_maker_has() {
 
     let stranger = served.stranger();
     refused(&stranger.post("/api/v1/repositories", &json!({ "path": path })), 403, "forbidden");
-    refused(&stranger.post("/api/v1/repositories", &json!({ "url": "http://x.invalid/a/b" })), 400, "usage");
+    refused(&stranger.post("/api/v1/repositories", &json!({ "url": "https://x.invalid/a/b" })), 403, "forbidden");
     refused(&stranger.post("/api/v1/accounts", &json!({ "name": "more" })), 403, "forbidden");
     assert_eq!(names(&stranger.get("/api/v1/accounts").expects(200).json(), "accounts"), ["acme"]);
     assert_eq!(names(&served.get("/api/v1/accounts"), "accounts"), ["acme", "local"]);

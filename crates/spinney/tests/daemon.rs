@@ -69,10 +69,13 @@ fn a_home_has_one_daemon_and_its_socket_is_the_owners() {
 
 #[test]
 fn an_interrupted_job_is_taken_up_again_as_often_as_its_agent_says() {
-    let workshop = workshop("max_attempts = 2\n");
+    let workshop = workshop("max_attempts = 2\n[limits]\nmax_workers = 1\n");
     let _daemon = Daemon::start(&workshop.cli);
     let client = owner(&workshop);
     let id = start_job(&client, "1", &format!("{}\nwrite a.txt a", workshop.hold("one")));
+    workshop.wait_for_agent("one");
+    // One that waits settles those that died, too.
+    let other = start_job(&client, "2", "write b.txt b");
     for attempt in 1..=2 {
         wait_until(|| job(&client, &id)["attempt"] == attempt && workshop.beside("one.pid").exists(), LONG);
         workshop.wait_for_agent("one");
@@ -82,6 +85,7 @@ fn an_interrupted_job_is_taken_up_again_as_often_as_its_agent_says() {
     }
     let ended = wait_for(&client, &id, "interrupted");
     assert_eq!(ended["attempt"], 2, "and no more");
+    wait_for(&client, &other, "completed");
 }
 
 #[test]

@@ -30,7 +30,7 @@ const NO_IDS: [&str; 8] =
 const HEADERS: [(&str, &str); 4] = [
     ("content-security-policy", "default-src 'none'"),
     ("x-content-type-options", "nosniff"),
-    ("referrer-policy", "no-referrer"),
+    ("referrer-policy", "same-origin"),
     ("x-request-id", ""),
 ];
 

@@ -57,22 +57,38 @@ impl Schedules<'_> {
         }
         let report = match run {
             Ok(Run::Started { item }) => {
-                row.last_report = Report::new(RunOutcome::Started, None).about(item).json();
-                self.write(row).await?;
-                return Ok(());
+                let report = Report::new(RunOutcome::Started, None).about(item).json();
+                return self.note(row, &id, |row| row.last_report = report.clone()).await;
             }
             Ok(Run::None(report)) => report,
             Err(error) if is_temporary(&error) => Report::new(RunOutcome::Postponed, Some(in_full(&error))),
             Err(error) => Report::new(RunOutcome::Failed, Some(in_full(&error))),
         };
-        (row.last_job_id, row.last_status) = before;
-        self.conclude(configured, row, &report);
-        self.write(row).await?;
+        let concluded = |row: &mut Schedule| {
+            (row.last_job_id, row.last_status) = before.clone();
+            self.conclude(configured, row, &report);
+        };
+        self.note(row, &id, concluded).await?;
         // An item that was claimed for nothing is not kept from others.
         if configured.config.work_source.is_some() {
             self.settle_claims().await?;
         }
         Ok(())
+    }
+
+    /// Notes what became of a run, again on what somebody else made of the row meanwhile.
+    async fn note(&self, row: &mut Schedule, run: &JobId, change: impl Fn(&mut Schedule)) -> Result<()> {
+        loop {
+            change(row);
+            if self.write(row).await? {
+                return Ok(());
+            }
+            match self.jobs.engine.store().read().await?.schedule(&row.key).await? {
+                Some(newer) if newer.last_job_id.as_ref() == Some(run) => *row = newer,
+                // It is another run's by now, or gone.
+                _ => return Ok(()),
+            }
+        }
     }
 
     /// Writes a row on the version that was read; `false` when somebody changed it.

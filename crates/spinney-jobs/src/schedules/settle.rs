@@ -25,7 +25,7 @@ impl Schedules<'_> {
             (row.last_job_id, row.last_status, row.asked) = (None, None, true);
             return self.write(row).await;
         };
-        if !job.status.is_final() {
+        if !job.status.is_final() || self.jobs.may_resume(&job).await {
             return Ok(false);
         }
         row.last_status = Some(job.status);
@@ -72,7 +72,9 @@ impl Schedules<'_> {
 
     async fn settle_claim(&self, claim: &Claim) -> Result<()> {
         let job = self.jobs.engine.store().read().await?.job(&claim.job_id).await?;
-        if job.as_ref().is_some_and(|job| !job.status.is_final()) {
+        if let Some(job) = &job
+            && (!job.status.is_final() || self.jobs.may_resume(job).await)
+        {
             return Ok(());
         }
         let source = self.source_of(claim).await?;

@@ -102,6 +102,12 @@ fn is_url(text: &str) -> bool {
 
 pub(crate) async fn create(State(app): State<App>, caller: Caller, Body(new): Body<NewRepository>) -> Result<Response> {
     let engine = app.engine_of(&caller);
+    // A clone is made with the owner's own keys and helpers: which place another account may have is the owner's to say.
+    if !caller.account.is_local() {
+        let account = &caller.account;
+        return Err(ApiError::forbidden(format!("repositories of `{account}` are added by the owner of the home"))
+            .hinted(format!("`spinney --account {account} repo add URL` does so")));
+    }
     let place = new.place(&engine, &caller)?;
     let add = AddRepository { name: new.name, token_env: new.token_env, depth: 0 };
     engine.check_addition(&place, &add)?;

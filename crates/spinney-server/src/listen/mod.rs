@@ -65,7 +65,11 @@ pub(crate) async fn serve(listener: Listener, router: Router, stop: Stop) {
     let graceful = GracefulShutdown::new();
     let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
-        let Ok(permit) = permits.clone().acquire_owned().await else { break };
+        let permit = tokio::select! {
+            permit = permits.clone().acquire_owned() => permit,
+            () = stop.asked() => break,
+        };
+        let Ok(permit) = permit else { break };
         let accepted = tokio::select! {
             accepted = accept(&listener) => accepted,
             () = stop.asked() => break,

@@ -8,7 +8,6 @@ use axum::http::header::LOCATION;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use serde::de::DeserializeOwned;
-use tokio::runtime::Handle;
 use tokio::time::timeout;
 
 use super::error_page;
@@ -112,13 +111,13 @@ where
 pub(crate) async fn within<T, F>(app: &App, work: impl FnOnce() -> F + Send + 'static) -> Result<Option<T>>
 where
     T: Send + 'static,
-    F: Future<Output = Result<T>>,
+    F: Future<Output = Result<T>> + 'static,
 {
-    let handle = Handle::current();
-    let work = app.tasks().spawn_blocking(move || handle.block_on(work()));
+    let own = app.clone();
+    let work = app.tasks().spawn(async move { own.on_thread(work).await });
     match timeout(PATIENCE, work).await {
-        Ok(Ok(done)) => done.map(Some),
-        Ok(Err(_)) => Err(ApiError::failed("this request broke something here").into()),
+        Ok(Ok(Ok(done))) => done.map(Some),
+        Ok(_) => Err(ApiError::failed("this request broke something here").into()),
         Err(_) => Ok(None),
     }
 }

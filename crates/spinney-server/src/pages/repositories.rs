@@ -196,7 +196,7 @@ pub(crate) async fn start_job(
     }
     let Named { work, title, branch, base } = form.work.named()?;
     let agent = agent_of(&context, &form.agent)?;
-    let request = JobRequest { base, branch, ..JobRequest::default() };
+    let request = JobRequest { base, branch, waits_for_room: true, ..JobRequest::default() };
     let new = NewJob { id: None, agent, work, title, prompt, trigger: Platform::Api, request };
     let job = app.jobs(&engine)?.submit(context, new, Busy::Wait).await?;
     lead(&format!("/jobs/{}", job.id), "started")

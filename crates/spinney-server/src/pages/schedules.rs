@@ -6,21 +6,18 @@ use serde::Deserialize;
 use spinney_core::config::ScheduleKind;
 use spinney_core::quantity::Span;
 use spinney_core::{Schedule, Timestamp};
-use spinney_jobs::schedules::{Listed, Problem, Report, Selector};
+use spinney_jobs::schedules::{Listed, Problem, Report};
 
-use super::answer::{Asked, Form, Result, lead, parsed};
+use super::answer::{Asked, Form, Result, lead};
 use super::audit::in_words;
 use super::frame::{Did, Frame};
 use super::mark::Mark;
 use super::render;
 use crate::app::App;
 use crate::auth::Caller;
-use crate::error::ApiError;
 use crate::maintenance::{self, Chore};
+use crate::schedules::{self, Change};
 use crate::words;
-
-/// What a schedule that a person paused says of itself.
-const BY_A_PERSON: &str = "paused on the dashboard";
 
 #[derive(Template)]
 #[template(path = "schedules.html")]
@@ -151,31 +148,24 @@ pub(crate) struct ScheduleFields {
     name: String,
 }
 
-impl ScheduleFields {
-    fn selector(&self) -> Result<Selector> {
-        let missing = || ApiError::usage("no schedule is named");
-        Ok(Selector {
-            agent: parsed(&self.agent)?.ok_or_else(missing)?,
-            name: parsed(&self.name)?.ok_or_else(missing)?,
-            repository: parsed(&self.repository)?,
-        })
-    }
-}
-
 pub(crate) async fn run(State(app): State<App>, caller: Caller, Form(form): Form<ScheduleFields>) -> Result {
-    let engine = app.engine_of(&caller);
-    app.schedules(&engine)?.run_now(&form.selector()?).await?;
+    change(&app, &caller, &form, Change::RunNow).await?;
     lead("/schedules", "ran")
 }
 
 pub(crate) async fn pause(State(app): State<App>, caller: Caller, Form(form): Form<ScheduleFields>) -> Result {
-    let engine = app.engine_of(&caller);
-    app.schedules(&engine)?.pause(&form.selector()?, BY_A_PERSON).await?;
+    change(&app, &caller, &form, Change::Pause).await?;
     lead("/schedules", "paused")
 }
 
 pub(crate) async fn resume(State(app): State<App>, caller: Caller, Form(form): Form<ScheduleFields>) -> Result {
-    let engine = app.engine_of(&caller);
-    app.schedules(&engine)?.resume(&form.selector()?).await?;
+    change(&app, &caller, &form, Change::Resume).await?;
     lead("/schedules", "resumed")
+}
+
+async fn change(app: &App, caller: &Caller, form: &ScheduleFields, change: Change) -> Result<()> {
+    let engine = app.engine_of(caller);
+    let repository = Some(form.repository.as_str()).filter(|name| !name.is_empty());
+    schedules::change(app, &engine, (&form.agent, &form.name), repository, change).await?;
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! `spinney serve`: the daemon.
 
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -42,6 +43,8 @@ pub async fn run(app: &App, args: ServeArgs) -> Result<u8> {
 fn announce(app: &App, listening: &Listening) {
     let Listening { address, url, socket, link } = listening;
     if app.global.json {
+        // What a program collects is kept: the link is for a person, who can ask for another.
+        let link = link.as_ref().filter(|_| std::io::stdout().is_terminal());
         let started = json!({ "address": address, "url": url, "socket": socket, "link": link });
         anstream::println!("{started}");
         tracing::info!("listening on {url}");
