@@ -143,6 +143,8 @@ pub struct Outcome {
     pub finished: bool,
     /// Whether that was delivered: nothing is left but to let its workspace go.
     pub delivered: bool,
+    /// How often a daemon took it up again.
+    pub resumed: u32,
     /// Whether it waits for room: then it stands in nobody's way.
     pub blocked: bool,
     /// Where its branch is to be pushed to, as it was before the agent began.

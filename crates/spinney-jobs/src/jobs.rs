@@ -318,7 +318,18 @@ impl<'e> Jobs<'e> {
         let Ok(context) = self.engine.repository(Some(&configured_in), self.engine.home().root()).await else {
             return false;
         };
-        Agent::find(&context, &name).is_ok_and(|agent| job.attempt < agent.config.max_attempts)
+        Agent::find(&context, &name).is_ok_and(|agent| {
+            // A process that dies before it begins makes no attempt, and must not be started for ever.
+            job.attempt.max(job.outcome.resumed + 1) < agent.config.max_attempts
+        })
+    }
+
+    /// Takes a job up again that [`Self::may_resume`].
+    pub async fn resume(&self, job: &Job) -> Result<Job> {
+        let mut job = job.clone();
+        job.outcome.resumed += 1;
+        self.engine.store().read().await?.record_outcome(&job.id, &job.outcome).await?;
+        self.retry(&job).await
     }
 
     /// Whether the job's process has ended: nothing more happens to the job, its workspace included. The lock of another

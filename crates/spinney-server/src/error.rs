@@ -121,6 +121,8 @@ fn is_of_the_place(error: &spinney_engine::Error) -> bool {
     use spinney_git::Error as Git;
     let of_the_repository = |error: &Git| {
         error.is_remote()
+            // Its directory was moved away.
+            || matches!(error, Git::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound)
             || matches!(
                 error,
                 Git::BranchExists { .. }

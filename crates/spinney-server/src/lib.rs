@@ -28,5 +28,5 @@ pub mod words;
 
 pub use error::ApiError;
 pub use listen::TlsError;
-pub use serve::{Listening, ServeError, ServeOptions, serve};
+pub use serve::{Listening, ServeError, ServeOptions, running_url, serve};
 pub use stop::{Stop, Stopper};

@@ -135,7 +135,7 @@ async fn look_after_jobs(app: &App) -> Result<()> {
             if !jobs.may_resume(&job).await {
                 continue;
             }
-            match jobs.retry(&job).await {
+            match jobs.resume(&job).await {
                 Ok(_) => tracing::info!(job = %job.id, attempt = job.attempt + 1, "taken up again"),
                 Err(error) => tracing::error!(job = %job.id, cause = %error, "it could not be taken up again"),
             }

@@ -7,7 +7,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
@@ -24,6 +24,9 @@ use crate::{Stopper, TlsError, loops, routes};
 
 /// How long short work may take to end.
 const SHORT_WORK: Duration = Duration::from_secs(15);
+const LOCK_FILE: &str = "serve.lock";
+/// Tells where the daemon of a home is, for as long as its lock is held.
+const URL_FILE: &str = "serve.url";
 /// How long the first link is good for.
 const LINK_FOR: Duration = Duration::from_secs(60 * 60);
 
@@ -111,6 +114,10 @@ pub async fn serve(options: ServeOptions, on_listening: impl FnOnce(&Listening))
     let app = App::new(engine, launcher, address, url.starts_with("https:"), stop.clone());
     loops::settle(&app).await?;
     let link = first_link(&app).await?.map(|secret| format!("{url}/login?key={}", secret.expose()));
+    let told = app.engine().home().root().join(URL_FILE);
+    if let Err(error) = std::fs::write(&told, &url) {
+        tracing::warn!(%error, "others are not told where this daemon is");
+    }
     let router = routes::router(&app);
     let network = match tls {
         Some(acceptor) => Listener::Tls(tcp, acceptor),
@@ -136,9 +143,20 @@ pub async fn serve(options: ServeOptions, on_listening: impl FnOnce(&Listening))
     Ok(())
 }
 
+/// Where the daemon of a home is to be found, if one runs.
+#[must_use]
+pub fn running_url(home: &Path) -> Option<String> {
+    let lock = std::fs::File::open(home.join(LOCK_FILE)).ok()?;
+    // Whoever gets the lock is alone.
+    if flock(&lock, FlockOperation::NonBlockingLockShared).is_ok() {
+        return None;
+    }
+    std::fs::read_to_string(home.join(URL_FILE)).ok().filter(|url| !url.is_empty())
+}
+
 /// Holds the home's lock for as long as this process lives.
 fn become_daemon(engine: &Engine) -> Result<std::fs::File, ServeError> {
-    let path = engine.home().root().join("serve.lock");
+    let path = engine.home().root().join(LOCK_FILE);
     let opened = std::fs::File::options().create(true).truncate(false).write(true).open(&path);
     let file = opened.map_err(|source| ServeError::Lock { path, source })?;
     let taken = |_| ServeError::Taken(engine.home().root().to_owned());

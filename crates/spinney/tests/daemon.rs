@@ -163,3 +163,52 @@ fn a_home_that_nothing_was_done_in_has_a_daemon_with_its_chores() {
     wait_until(done, LONG);
     assert!(!daemon.said().contains("FOREIGN KEY"), "{}", daemon.said());
 }
+
+#[test]
+fn a_stream_ends_when_its_token_is_revoked() {
+    let workshop = workshop("");
+    let daemon = Daemon::start(&workshop.cli);
+    let created = workshop.cli.run(&["token", "create", "--name", "reader", "--scope", "read", "--json"]).ok().json();
+    let client = daemon.client().with_token(created["token"].as_str().unwrap());
+    let mut events = client.events("/api/v1/events");
+    assert!(events.next_line().is_some(), "it begins");
+    workshop.cli.run(&["token", "revoke", "reader"]).ok();
+    client.get("/api/v1/workspaces").expects(401);
+    // What was told before it ended may still come.
+    while events.next_line().is_some() {}
+}
+
+#[test]
+fn a_job_whose_process_can_not_even_begin_is_not_started_for_ever() {
+    let workshop = workshop("max_attempts = 3\n");
+    let _daemon = Daemon::start(&workshop.cli);
+    let client = owner(&workshop);
+    let config = workshop.story.sandbox().config_file();
+    let before = fs::read_to_string(&config).unwrap();
+    fs::write(&config, format!("{before}\nbroken = [\n")).unwrap();
+    let id = start_job(&client, "1", "write a.txt a");
+    let resumed = || job(&client, &id)["status"] == "interrupted";
+    wait_until(resumed, LONG);
+    // It is looked at every two seconds: the last time that it could be taken up again has passed.
+    wait_until(|| taken_up(&_daemon, &id) == 2, LONG);
+    wait_until(resumed, LONG);
+    fs::write(&config, before).unwrap();
+    workshop.cli.run(&["jobs"]).ok();
+    assert_eq!(taken_up(&_daemon, &id), 2);
+}
+
+/// How often the daemon says that it took a job up again.
+fn taken_up(daemon: &Daemon, id: &str) -> usize {
+    daemon.said().lines().filter(|line| line.contains("taken up again") && line.contains(id)).count()
+}
+
+#[test]
+fn a_link_leads_to_where_the_daemon_listens() {
+    let workshop = workshop("");
+    let link = || workshop.cli.run(&["token", "link"]).ok().stdout;
+    assert!(link().starts_with("http://127.0.0.1:7420/login?key="), "{}", link());
+    let daemon = Daemon::start(&workshop.cli);
+    assert!(link().starts_with(&daemon.url("/login?key=")), "{}", link());
+    daemon.terminate();
+    assert!(link().starts_with("http://127.0.0.1:7420/login?key="), "{}", link());
+}

@@ -124,7 +124,13 @@ impl NamedWork<'_> {
 }
 
 /// Parses links to other work of the same repository.
+/// More than any work belongs to.
+const MAX_LINKS: usize = 50;
+
 pub(crate) fn links(texts: &[String]) -> Result<Vec<Work>> {
+    if texts.len() > MAX_LINKS {
+        return Err(ApiError::usage(format!("`links`: {} are too many; {MAX_LINKS} is the most", texts.len())));
+    }
     let link = |text: &String| Work::link(text).map_err(|error| ApiError::usage(format!("`links`: {error}")));
     texts.iter().map(link).collect()
 }

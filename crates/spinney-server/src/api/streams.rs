@@ -1,17 +1,27 @@
 //! What is told as it happens: the audit log, and the log of a job.
 
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::Response;
 use serde::Deserialize;
 use spinney_core::JobId;
+use tokio::sync::watch;
 use utoipa::IntoParams;
 
 use super::extract::{Path, Query};
 use crate::app::App;
-use crate::auth::Caller;
+use crate::auth::{Caller, Via};
 use crate::error::{ApiError, Result};
 use crate::events;
+use crate::listen::Peer;
+
+/// How often a stream asks whether its reader still may.
+const LOOK_EVERY: Duration = Duration::from_secs(10);
+/// A peer that has no right by itself.
+const NOBODY: Peer = Peer::Network(SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0));
 
 const LAST_EVENT_ID: &str = "last-event-id";
 
@@ -31,7 +41,8 @@ pub(crate) async fn events(
     headers: HeaderMap,
 ) -> Result<Response> {
     let last = last_seen(&headers)?.or(query.after).map(|last| i64::try_from(last).unwrap_or(i64::MAX));
-    let subscription = app.broadcaster().subscribe(caller.account.as_str(), last).await?;
+    let stopping = while_allowed(&app, &caller, &headers);
+    let subscription = app.broadcaster().subscribe_until(caller.account.as_str(), last, stopping).await?;
     Ok(events::stream(subscription))
 }
 
@@ -59,7 +70,7 @@ pub(crate) async fn log(
     let engine = app.engine_of(&caller);
     let job = app.jobs(&engine)?.require(&id).await?;
     let reader = app.jobs(&engine)?.log(&id);
-    let stopping = app.stop().receiver();
+    let stopping = while_allowed(&app, &caller, &headers);
     let is_over = move || {
         let (app, engine, job) = (app.clone(), engine.clone(), job.clone());
         // What can't be found out is not over: it is asked again.
@@ -76,6 +87,31 @@ pub(crate) async fn log(
         true => events::log::as_events(reader, last_seen(&headers)?.or(query.after), is_over, stopping).await?,
         false => events::log::as_lines(reader, query.follow, is_over, stopping).await?,
     })
+}
+
+/// Turns `true` when the server ends, or when whoever reads may no more: their token was revoked or has expired, or they
+/// logged out.
+fn while_allowed(app: &App, caller: &Caller, headers: &HeaderMap) -> watch::Receiver<bool> {
+    let (sender, receiver) = watch::channel(false);
+    let (app, caller, headers) = (app.clone(), caller.clone(), headers.clone());
+    tokio::spawn(async move {
+        loop {
+            tokio::select! {
+                () = sender.closed() => return,
+                () = app.stop().asked() => break,
+                () = tokio::time::sleep(LOOK_EVERY) => {}
+            }
+            // Who came through the socket shows nothing that could end.
+            let peer = if matches!(caller.via, Via::Socket) { Peer::Owner } else { NOBODY };
+            match Caller::find(&app, peer, &headers).await {
+                Ok(Some(found)) if found.account == caller.account => {}
+                Err(error) if error.status.is_server_error() => {}
+                _ => break,
+            }
+        }
+        sender.send_replace(true);
+    });
+    receiver
 }
 
 fn last_seen(headers: &HeaderMap) -> Result<Option<u64>> {

@@ -119,7 +119,8 @@ impl Job {
             escaped: outcome.escaped.clone(),
             denied: outcome.denied.clone(),
             summary: outcome.summary.clone(),
-            error: outcome.error.clone(),
+            // Of an attempt before, while it goes on.
+            error: outcome.error.clone().filter(|_| job.status.is_final()),
             duration_ms: duration_ms(job),
             usage: Usage::of(outcome.usage),
             log: path_text(log),

@@ -62,10 +62,20 @@ impl Broadcaster {
 
     /// Subscribes to an account's events after the one seen last; without one, to those from now on.
     pub async fn subscribe(&self, account: &str, last: Option<i64>) -> Result<Subscription, Error> {
+        self.subscribe_until(account, last, self.stopping.clone()).await
+    }
+
+    /// The same, until it is told to end, as the server tells all.
+    pub async fn subscribe_until(
+        &self,
+        account: &str,
+        last: Option<i64>,
+        stopping: watch::Receiver<bool>,
+    ) -> Result<Subscription, Error> {
         // Before the store is read: what happens from here on is told.
         let receiver = self.sender.subscribe();
         self.wanted.notify_one();
-        Subscription::begin(self.store.clone(), account, last, receiver, self.stopping.clone()).await
+        Subscription::begin(self.store.clone(), account, last, receiver, stopping).await
     }
 
     async fn follow(&self) {

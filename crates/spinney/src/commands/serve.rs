@@ -51,8 +51,12 @@ fn announce(app: &App, listening: &Listening) {
         return;
     }
     anstream::eprintln!("listening on {url}");
-    if let Some(link) = link {
-        anstream::eprintln!("log in, once: {link}");
+    match link {
+        Some(link) => anstream::eprintln!("log in, once: {link}"),
+        None => anstream::eprintln!("log in: `spinney token link` prints a link that works once"),
+    }
+    if !address.ip().is_loopback() && url.starts_with("http:") {
+        app.ui.warn("others on the network can reach this, and read along: `server.tls_cert` and `tls_key` encrypt it");
     }
 }
 

@@ -137,7 +137,10 @@ async fn link(app: &App, scope: Scope) -> Result<u8> {
     let kind = TokenKind::Login;
     let (token, secret) =
         engine.create_token(NewToken { kind, name: kind.into(), scope, time: Some(LINK_FOR) }).await?;
-    let link = document::LoginLink::of(&engine.config().server.base_url(), &token, &secret);
+    // A daemon may listen elsewhere than where it is configured to.
+    let running = spinney_server::running_url(engine.home().root());
+    let url = running.unwrap_or_else(|| engine.config().server.base_url());
+    let link = document::LoginLink::of(&url, &token, &secret);
     if app.ui.json {
         app.ui.print_json(&json!(link));
         return Ok(0);
