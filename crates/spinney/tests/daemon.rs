@@ -212,3 +212,20 @@ fn a_link_leads_to_where_the_daemon_listens() {
     daemon.terminate();
     assert!(link().starts_with("http://127.0.0.1:7420/login?key="), "{}", link());
 }
+
+#[test]
+fn a_schedule_that_keeps_failing_is_paused_and_home_says_so() {
+    let workshop = Workshop::new("");
+    let root = workshop.story.repository.path().display().to_string();
+    workshop.configure(&format!(
+        "working_directory = \"{root}\"\n[agents.coder.schedules.hopeless]\ntype = \"interval\"\ninterval = \"1s\"\n\
+         prompt = \"exit 3\"\n"
+    ));
+    workshop.cli.run(&["status"]).ok();
+    let _daemon = Daemon::start(&workshop.cli);
+    let client = owner(&workshop);
+    wait_until(|| client.get("/").expects(200).text().contains("it failed 5 times in a row"), LONG);
+    let listed = client.get("/api/v1/schedules").expects(200).json();
+    let own = listed["schedules"].as_array().unwrap().iter().find(|schedule| schedule["name"] == "hopeless").unwrap();
+    assert_eq!(own["paused"], true);
+}

@@ -38,6 +38,8 @@ struct HomePage {
     broken: Vec<WorkspaceRow>,
     /// What store, git and disk disagree about, as far as the daemon looked.
     orphans: Vec<String>,
+    /// Schedules that kept failing, and chores that do: their names, and why.
+    stuck: Vec<(String, String)>,
     room: Room,
 }
 
@@ -82,6 +84,7 @@ pub(crate) async fn home(State(app): State<App>, caller: Caller, Asked(did): Ask
         failed: to_look_at(&recent).into_iter().map(JobRow::new).collect(),
         broken: broken.map(|workspace| WorkspaceRow::new(workspace, &running_in)).collect(),
         orphans: load_orphans(&engine).await?,
+        stuck: load_stuck(&engine).await?,
         room: Room::of(&engine, &workspaces, repositories.len()),
         running: load_running(&engine, &jobs, &now).await?,
     }))
@@ -93,6 +96,21 @@ async fn load_orphans(engine: &Engine) -> Result<Vec<String>> {
     let findings = row.and_then(|row| row.last_report["findings"].as_array().cloned()).unwrap_or_default();
     let open = findings.iter().filter(|finding| finding["done"].is_null());
     Ok(open.filter_map(|finding| finding["what"].as_str().map(ToOwned::to_owned)).collect())
+}
+
+/// What does not run by itself any more, or fails each time.
+async fn load_stuck(engine: &Engine) -> Result<Vec<(String, String)>> {
+    let rows = engine.store().read().await?.schedules(engine.account(), engine.home().node()).await?;
+    let stuck = rows.into_iter().filter(|row| row.failures > 0 && (row.paused || row.key.agent.is_none()));
+    let told = stuck.map(|row| {
+        let name = match &row.key.agent {
+            Some(agent) => format!("{agent}/{}", row.key.name),
+            None => row.key.name.to_string(),
+        };
+        let why = row.pause_reason.unwrap_or_else(|| format!("it failed {} times in a row", row.failures));
+        (name, why)
+    });
+    Ok(told.collect())
 }
 
 /// What only a person can mend.
