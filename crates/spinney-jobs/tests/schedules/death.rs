@@ -144,7 +144,7 @@ async fn a_prompt_survives_a_death_at_every_step() {
 fn config(story: &Story, schedules: &str, sections: &str) -> String {
     let path = story.app.path();
     format!(
-        "[agents.coder]\nruntime = 'command'\ncommand = ['true']\nworking_directory = {path:?}\n{schedules}\n{sections}"
+        "[agents.coder]\nruntime = 'command'\ncommand = ['true']\nmax_attempts = 1\nworking_directory = {path:?}\n{schedules}\n{sections}"
     )
 }
 

@@ -102,7 +102,7 @@ pub async fn engine(
 ) -> Engine {
     let path = app.path();
     let text = format!(
-        "[agents.coder]\nruntime = 'command'\ncommand = ['true']\nworking_directory = {path:?}\n{schedules}\n{sections}"
+        "[agents.coder]\nruntime = 'command'\ncommand = ['true']\nmax_attempts = 1\nworking_directory = {path:?}\n{schedules}\n{sections}"
     );
     let mut layers = Layers::new();
     layers.file("config.toml".as_ref(), &text).unwrap();
