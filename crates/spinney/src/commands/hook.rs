@@ -5,15 +5,16 @@
 
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use spinney_core::names::for_message;
-use spinney_core::{Consent, Merge, Sweep, Verdict, Work};
+use spinney_core::{Consent, Merge, ReasonCode, Sweep, Verdict, Work};
 use spinney_engine::{Among, Context, Engine, Request};
 use spinney_server::document;
+use tokio::time::sleep;
 
 use crate::app::{App, current_directory};
 use crate::background;
@@ -21,6 +22,9 @@ use crate::commands::why::reasons_table;
 use crate::commands::{new, rm};
 use crate::error::{CliError, Result};
 
+/// How long programs that only looked around may take to leave.
+const LEAVES_WITHIN: Duration = Duration::from_secs(3);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Far more than Claude Code sends.
 const MAX_INPUT_BYTES: u64 = 1024 * 1024;
 
@@ -108,7 +112,16 @@ async fn remove(app: &App, path: &Path) -> Result<u8> {
         return already_gone(app, &engine, path).await;
     };
     let context = engine.context_of(&workspace).await?;
-    match engine.let_go(&context, &workspace, Sweep::Teardown, &Consent::None, None, &app.observer()).await {
+    let deadline = Instant::now() + LEAVES_WITHIN;
+    let removed = loop {
+        let removed = engine.let_go(&context, &workspace, Sweep::Teardown, &Consent::None, None, &app.observer()).await;
+        // Claude Code looks around with programs of its own, which are still there when it wants the worktree removed.
+        match removed {
+            Err(error) if is_only_in_use(&error) && Instant::now() < deadline => sleep(LOOK_EVERY).await,
+            removed => break removed,
+        }
+    };
+    match removed {
         Ok(removed) => {
             rm::tell(app, &context, &removed);
             background::purge_what_is_due(app, &engine).await?;
@@ -124,6 +137,12 @@ async fn remove(app: &App, path: &Path) -> Result<u8> {
             Err(refusal.hinted(format!("it stays as it is; what helps: spinney why {}", workspace.name)))
         }
     }
+}
+
+/// Whether nothing but a process keeps a workspace.
+fn is_only_in_use(error: &spinney_engine::Error) -> bool {
+    let mut blocking = error.reasons().iter().filter(|reason| reason.blocks).peekable();
+    blocking.peek().is_some() && blocking.all(|reason| reason.code == ReasonCode::InUse)
 }
 
 /// What was removed before is as the caller wants it; what was never a workspace is nobody's to remove here.
