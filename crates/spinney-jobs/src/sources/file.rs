@@ -296,7 +296,9 @@ mod tests {
         assert!(source.take(&item, &ticket).unwrap());
         fs::write(directory.path().join("a.md"), "# Another").unwrap();
         source.put("a.md", &ticket, None).unwrap();
-        assert_eq!(files(directory.path()), [format!("{}.a.md", ticket.job), "a.md".to_owned()]);
+        let mut expected = [format!("{}.a.md", ticket.job), "a.md".to_owned()];
+        expected.sort();
+        assert_eq!(files(directory.path()), expected);
         assert_eq!(fs::read_to_string(directory.path().join("a.md")).unwrap(), "# Another");
     }
 
