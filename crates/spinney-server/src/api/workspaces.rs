@@ -6,8 +6,10 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
 use spinney_core::work::parse_conversation;
-use spinney_core::{BranchName, CommitId, Consent, Method, Platform, ReasonCode, Remover, WorkKind, WorkspaceStatus};
-use spinney_engine::{Details, Request, Shown};
+use spinney_core::{
+    BranchName, CommitId, Consent, Method, Platform, ReasonCode, Remover, WorkKind, Workspace, WorkspaceStatus,
+};
+use spinney_engine::{Details, Engine, Request, Shown};
 use spinney_store::{WorkspaceFilter, WorkspaceSearch};
 use utoipa::{IntoParams, ToSchema};
 
@@ -287,10 +289,14 @@ pub(crate) async fn unpin(
 
 async fn set_pinned(app: &App, caller: &Caller, id: &str, pinned: bool) -> Result<Json<document::Workspace>> {
     let engine = app.engine_of(caller);
-    let row = named::workspace(&engine, id).await?;
+    let row = change_pin(&engine, named::workspace(&engine, id).await?, pinned).await?;
+    Ok(Json(document::Workspace::of(&engine, &row)))
+}
+
+/// Pins or unpins a workspace that is somebody's.
+pub(crate) async fn change_pin(engine: &Engine, row: Workspace, pinned: bool) -> Result<Workspace> {
     if !row.status.is_live() || row.status == WorkspaceStatus::Warm {
         return Err(ApiError::blocked(format!("{} is {}, not somebody's", row.name, row.status)));
     }
-    let row = engine.set_pinned(row, pinned).await?;
-    Ok(Json(document::Workspace::of(&engine, &row)))
+    Ok(engine.set_pinned(row, pinned).await?)
 }

@@ -9,7 +9,7 @@ use super::answer::{Asked, Form, Id, Result, lead, within};
 use super::bar::Bar;
 use super::diff::Diff;
 use super::frame::{Did, Frame};
-use super::log::{self, Log, phase_name};
+use super::log::{self, Log};
 use super::render;
 use super::rows::{JobRow, came_of, short, took};
 use crate::api::diff::load_of_job;
@@ -163,7 +163,7 @@ fn steps(job: &Job, entries: &[LogEntry]) -> Vec<Step> {
                     step.details.extend(detail);
                     continue;
                 }
-                (phase_name(*phase).to_owned(), "done", detail)
+                (words::phase(*phase).to_owned(), "done", detail)
             }
             JobEvent::HandOff { .. } => {
                 ("hand-off".to_owned(), "done", Some("to a new session, with a note".to_owned()))

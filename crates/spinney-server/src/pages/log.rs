@@ -81,8 +81,8 @@ fn tell(rows: &mut Vec<LogRow>, phase: &mut Option<JobPhase>, event: &JobEvent) 
             let detail = detail.as_deref().map(words::plain);
             match (phase.replace(*now) == Some(*now), detail) {
                 (true, Some(detail)) => LogRow::Left(detail.into_owned()),
-                (_, Some(detail)) => LogRow::Phase(format!("{}: {detail}", phase_name(*now))),
-                (_, None) => LogRow::Phase(phase_name(*now).to_owned()),
+                (_, Some(detail)) => LogRow::Phase(format!("{}: {detail}", words::phase(*now))),
+                (_, None) => LogRow::Phase(words::phase(*now).to_owned()),
             }
         }
         JobEvent::Warning { text } => LogRow::Note(lines(text)),
@@ -143,19 +143,6 @@ fn answer(rows: &mut Vec<LogRow>, id: Option<&str>, is_error: bool, text: &str) 
 /// Text of several lines, without what steers a terminal.
 fn lines(text: &str) -> String {
     text.lines().map(words::plain).collect::<Vec<_>>().join("\n")
-}
-
-pub(crate) fn phase_name(phase: JobPhase) -> &'static str {
-    match phase {
-        JobPhase::Waiting => "waits for",
-        JobPhase::SetUp => "set up",
-        JobPhase::BeforeRun => "before_run",
-        JobPhase::Session => "session",
-        JobPhase::Deliver => "deliver",
-        JobPhase::AfterRun => "after_run",
-        JobPhase::OnError => "on_error",
-        JobPhase::TearDown => "tear down",
-    }
 }
 
 #[cfg(test)]

@@ -13,9 +13,9 @@ use super::frame::{Did, Frame};
 use super::mark::Mark;
 use super::render;
 use super::rows::{JobRow, WorkspaceRow, base_of};
+use crate::api::workspaces::change_pin;
 use crate::app::App;
 use crate::auth::Caller;
-use crate::error::ApiError;
 use crate::words;
 
 /// How many of a workspace's jobs are shown.
@@ -272,10 +272,6 @@ pub(crate) async fn unpin(State(app): State<App>, caller: Caller, Id(id): Id<Wor
 async fn set_pinned(app: &App, caller: &Caller, id: &WorkspaceId, pinned: bool) -> Result {
     let engine = app.engine_of(caller);
     let workspace = engine.require_workspace(id).await?;
-    if !workspace.status.is_live() || workspace.status == WorkspaceStatus::Warm {
-        let (name, status) = (&workspace.name, workspace.status);
-        return Err(ApiError::blocked(format!("{name} is {status}, not somebody's")).into());
-    }
-    engine.set_pinned(workspace, pinned).await?;
+    change_pin(&engine, workspace, pinned).await?;
     lead(&format!("/workspaces/{id}"), if pinned { "pinned" } else { "unpinned" })
 }

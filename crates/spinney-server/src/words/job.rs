@@ -4,6 +4,21 @@ use spinney_core::{JobEvent, JobPhase, JobStatus};
 
 use super::{first_line, plain};
 
+/// A part of a job's way, as a heading.
+#[must_use]
+pub fn phase(phase: JobPhase) -> &'static str {
+    match phase {
+        JobPhase::Waiting => "waits for",
+        JobPhase::SetUp => "set up",
+        JobPhase::BeforeRun => "before_run",
+        JobPhase::Session => "session",
+        JobPhase::Deliver => "deliver",
+        JobPhase::AfterRun => "after_run",
+        JobPhase::OnError => "on_error",
+        JobPhase::TearDown => "tear down",
+    }
+}
+
 /// What a job is doing now, in one short line; none for an event that does not tell.
 #[must_use]
 pub fn doing(event: &JobEvent) -> Option<String> {

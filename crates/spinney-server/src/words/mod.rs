@@ -3,7 +3,7 @@
 mod job;
 mod verdict;
 
-pub use job::{action, doing, ended, one_line};
+pub use job::{action, doing, ended, one_line, phase};
 pub use verdict::{items_of, lost_with, standing};
 
 use std::borrow::Cow;

@@ -93,16 +93,7 @@ impl Story {
     }
 
     fn phase(&mut self, phase: JobPhase, detail: Option<&str>) -> Vec<Line> {
-        let heading = match phase {
-            JobPhase::Waiting => "waits for",
-            JobPhase::SetUp => "set up",
-            JobPhase::BeforeRun => "before_run",
-            JobPhase::Session => "session",
-            JobPhase::Deliver => "deliver",
-            JobPhase::AfterRun => "after_run",
-            JobPhase::OnError => "on_error",
-            JobPhase::TearDown => "tear down",
-        };
+        let heading = words::phase(phase);
         let goes_on = self.phase.replace(phase) == Some(phase);
         let detail = detail.map(words::plain);
         match (detail, phase) {
