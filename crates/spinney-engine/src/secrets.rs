@@ -48,9 +48,19 @@ impl Engine {
     /// The secrets that the environment may hold, whichever account's repositories name them.
     pub(crate) async fn secrets(&self) -> Result<Secrets> {
         let forges = [&self.config.forge.github, &self.config.forge.gitlab, &self.config.forge.forgejo];
-        let configured = forges.into_iter().filter_map(|forge| forge.token_env.as_ref()).map(ToString::to_string);
-        let of_repositories = self.store.read().await?.token_variables(self.home.node()).await?;
-        Ok(Secrets { named: configured.chain(of_repositories).collect() })
+        let platforms = &self.config.platforms;
+        let of_platforms = [
+            &platforms.github.webhook_secret_env,
+            &platforms.slack.token_env,
+            &platforms.slack.signing_secret_env,
+            &platforms.discord.token_env,
+            &platforms.telegram.token_env,
+            &platforms.telegram.webhook_secret_env,
+        ];
+        let named = forges.into_iter().map(|forge| &forge.token_env).chain(of_platforms);
+        let mut named: Vec<_> = named.flatten().map(ToString::to_string).collect();
+        named.extend(self.store.read().await?.token_variables(self.home.node()).await?);
+        Ok(Secrets { named })
     }
 }
 

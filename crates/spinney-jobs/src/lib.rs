@@ -27,6 +27,7 @@ mod sink;
 pub mod sources;
 mod sweep;
 mod uuid;
+pub mod words;
 
 pub use agent::Agent;
 pub use error::{Error, Result};

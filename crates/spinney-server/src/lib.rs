@@ -24,9 +24,9 @@ pub mod routes;
 mod schedules;
 mod serve;
 mod stop;
-pub mod words;
 
 pub use error::ApiError;
 pub use listen::TlsError;
 pub use serve::{Listening, ServeError, ServeOptions, running_url, serve};
+pub use spinney_jobs::words;
 pub use stop::{Stop, Stopper};

@@ -16,6 +16,7 @@ mod backup;
 mod claim;
 mod connection;
 mod conversation;
+mod delivery;
 mod dialect;
 mod error;
 mod event;

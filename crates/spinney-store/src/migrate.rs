@@ -32,6 +32,7 @@ pub const MIGRATIONS: &[Migration] = &[
     migration!(7, "0007_schedules"),
     migration!(8, "0008_events_of_jobs"),
     migration!(9, "0009_requests"),
+    migration!(10, "0010_platforms"),
 ];
 
 impl Migration {

@@ -354,7 +354,7 @@ mod tests {
             (
                 "[zzz]\nqqq = 1",
                 "config.toml:2: unknown key `zzz.qqq`",
-                "there are `workspace`, `pool`, `limits`, `cleanup`, `store`, `server`, `forge`, `agents`",
+                "there are `workspace`, `pool`, `limits`, `cleanup`, `store`, `server`, `forge`, `platforms`, `agents`",
             ),
             (
                 "[limits]\nqqq = 1",

@@ -17,6 +17,7 @@ mod keys;
 mod layers;
 mod nearest;
 mod path_template;
+mod platforms;
 mod repository;
 mod schedule;
 mod schema;
@@ -37,6 +38,9 @@ pub use forge::{ForgeConfig, ForgesConfig, InvalidVariableName, VariableName};
 pub use layers::{Entry, Layers, RepositoryPart, Resolved};
 pub use nearest::Suggestion;
 pub use path_template::{PathTemplate, Placeholder};
+pub use platforms::{
+    DiscordConfig, GithubConfig, PlatformsConfig, SlackConfig, Strangers, TelegramConfig, TelegramMode,
+};
 pub use repository::{TrustRequest, needs_trust};
 pub use schedule::{CronPattern, InvalidCronPattern, InvalidTimeZoneName, ScheduleConfig, ScheduleKind, TimeZoneName};
 pub use schema::{

@@ -10,6 +10,7 @@ use super::document::Key;
 use super::forge::ForgesConfig;
 use super::keys::Keys;
 use super::path_template::PathTemplate;
+use super::platforms::PlatformsConfig;
 use super::schedule::ScheduleConfig;
 use super::server::ServerConfig;
 use super::store_url::StoreUrl;
@@ -29,6 +30,7 @@ pub struct Config {
     pub store: StoreConfig,
     pub server: ServerConfig,
     pub forge: ForgesConfig,
+    pub platforms: PlatformsConfig,
     /// Not a part of the default file: each is read by itself, upon the defaults of `agent.toml`.
     #[serde(skip)]
     pub agents: BTreeMap<AgentName, AgentConfig>,

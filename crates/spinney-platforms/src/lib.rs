@@ -1,0 +1,13 @@
+//! Where people ask for work: GitHub, Slack, Discord, Telegram.
+//!
+//! One way for all: an adapter verifies and parses what came ([`Adapter::receive`]) into [`Inbound`]s, the inbox writes
+//! them down before anything is answered, the [`Orchestrator`] decides what becomes of each, and what it says goes back
+//! through the adapter ([`Adapter::post`], [`Adapter::edit`]). Adapters make no workspaces and word no messages.
+
+mod adapter;
+mod inbound;
+mod message;
+
+pub use adapter::{Adapter, Answer, Answering, Limits, Received, Refusal, SendError, Sent};
+pub use inbound::{Author, Event, Inbound, Place, Pull, Request, Where};
+pub use message::{Message, Span};
