@@ -1,8 +1,11 @@
 //! What a job does, in a line. What an agent says is hostile: nothing of it steers a terminal.
 
-use spinney_core::{JobEvent, JobPhase, JobStatus};
+use std::time::Duration;
 
-use super::{first_line, plain};
+use spinney_core::{Job, JobEvent, JobPhase, JobStatus, Push};
+use spinney_engine::plural;
+
+use super::{between, first_line, plain};
 
 /// A part of a job's way, as a heading.
 #[must_use]
@@ -49,6 +52,54 @@ pub fn ended(status: JobStatus, error: Option<&str>) -> String {
     match error.map(first_line) {
         Some(error) if error != status => format!("{status}: {error}"),
         _ => status,
+    }
+}
+
+/// `2 commits, 3 files, +48 −12, pushed`, or how it ended.
+#[must_use]
+pub fn outcome(job: &Job) -> String {
+    match job.status {
+        JobStatus::Completed => delivered(job).unwrap_or_else(|| "done".to_owned()),
+        status => ended(status, job.outcome.error.as_deref()),
+    }
+}
+
+fn delivered(job: &Job) -> Option<String> {
+    let push = match job.outcome.push? {
+        Push::Nothing => return Some("nothing changed, nothing pushed".to_owned()),
+        Push::Pushed => "pushed",
+        Push::NoRemote => "not pushed: there is no remote",
+        Push::Off => "not pushed, as its agent is set",
+        // Why is among the warnings.
+        Push::Refused => "not pushed: that failed",
+    };
+    Some(format!("{}, {push}", changes(job)))
+}
+
+fn changes(job: &Job) -> String {
+    let outcome = &job.outcome;
+    let commits = counted(outcome.commits, "commit");
+    if outcome.files == 0 {
+        return commits;
+    }
+    let files = counted(outcome.files, "file");
+    format!("{commits}, {files}, +{} −{}", outcome.insertions, outcome.deletions)
+}
+
+/// `2 commits`.
+#[must_use]
+pub fn counted(number: u64, word: &str) -> String {
+    plural(usize::try_from(number).unwrap_or(usize::MAX), word)
+}
+
+/// How long a job has run, or ran.
+#[must_use]
+pub fn ran_for(job: &Job) -> Duration {
+    match (job.started_at, job.ended_at) {
+        (Some(started), Some(ended)) => between(started, ended),
+        (Some(started), None) => started.elapsed(),
+        (None, _) if job.status == JobStatus::Pending => job.created_at.elapsed(),
+        (None, _) => Duration::ZERO,
     }
 }
 

@@ -3,7 +3,7 @@
 mod job;
 mod verdict;
 
-pub use job::{action, doing, ended, one_line, phase};
+pub use job::{action, counted, doing, ended, one_line, outcome, phase, ran_for};
 pub use verdict::{items_of, lost_with, standing};
 
 use std::borrow::Cow;

@@ -10,7 +10,6 @@ use spinney_jobs::Jobs;
 
 use crate::app::App;
 use crate::error::Result;
-use crate::follow::{lasted, outcome};
 use crate::jobs;
 use crate::ui::table::{Cell, Table};
 use crate::ui::{story, style, words};
@@ -84,7 +83,7 @@ fn table(jobs: &Jobs<'_>, listed: &[Job], with_repository: bool) -> Table {
     columns.push("WHAT");
     let mut table = Table::with_header(&columns);
     for job in listed {
-        let took = if job.started_at.is_some() { words::lasted(lasted(job)) } else { "–".to_owned() };
+        let took = if job.started_at.is_some() { words::lasted(words::ran_for(job)) } else { "–".to_owned() };
         let mut cells = vec![
             Cell::styled(job.id.as_str(), style::NAME),
             Cell::from(job.agent.as_str()),
@@ -120,7 +119,7 @@ fn what(jobs: &Jobs<'_>, job: &Job) -> String {
         _ => job.outcome.error.as_deref().map(|text| words::first_line(text).into_owned()),
     };
     let sentence = sentence.filter(|text| !text.is_empty()).unwrap_or_else(|| match job.status.is_final() {
-        true => outcome(job),
+        true => words::outcome(job),
         false => "starting".to_owned(),
     });
     spinney_core::names::cut_for_message(&sentence, MAX_SENTENCE_CHARACTERS)

@@ -6,7 +6,6 @@ use spinney_core::{Job, JobStatus, Push, Workspace, WorkspaceStatus};
 use spinney_engine::{Engine, escapes_in_words, plural};
 use spinney_git::REMOTE_HAS_MOVED_ON;
 
-use super::live::lasted;
 use crate::app::App;
 use crate::error::Result;
 use crate::jobs;
@@ -21,7 +20,7 @@ const MAX_NAMED: usize = 5;
 /// Tells what one job came to. The pull request, else the branch, alone goes to stdout.
 pub async fn tell(app: &App, engine: &Engine, job: &Job) -> Result<()> {
     let mark = style::paint(story::status_style(job.status), stop_word(job.status));
-    app.ui.say(format!("{mark} {}  {}  {}", job.agent, words::lasted(lasted(job)), outcome(job)));
+    app.ui.say(format!("{mark} {}  {}  {}", job.agent, words::lasted(words::ran_for(job)), words::outcome(job)));
     for warning in warnings(job) {
         app.ui.say(format!("{} {warning}", style::paint(style::WARNING, "!")));
     }
@@ -46,8 +45,8 @@ pub async fn tell_all(app: &App, engine: &Engine, jobs: &[Job]) -> Result<()> {
             Cell::from(format!("{:>2}", index + 1)),
             Cell::styled(stop_word(job.status), story::status_style(job.status)),
             Cell::styled(job.work.workspace_name().as_str(), style::NAME),
-            Cell::from(words::lasted(lasted(job))),
-            Cell::from(outcome(job)),
+            Cell::from(words::lasted(words::ran_for(job))),
+            Cell::from(words::outcome(job)),
         ];
         cells.extend(result(job).map(Cell::from));
         table.row(cells);
@@ -74,40 +73,6 @@ pub fn stop_word(status: JobStatus) -> &'static str {
         JobStatus::Cancelled => "–",
         JobStatus::Pending | JobStatus::Running => "…",
     }
-}
-
-/// `2 commits, 3 files, +48 −12, pushed`, or how it ended.
-pub fn outcome(job: &Job) -> String {
-    match job.status {
-        JobStatus::Completed => delivered(job).unwrap_or_else(|| "done".to_owned()),
-        status => words::ended(status, job.outcome.error.as_deref()),
-    }
-}
-
-fn delivered(job: &Job) -> Option<String> {
-    let push = match job.outcome.push? {
-        Push::Nothing => return Some("nothing changed, nothing pushed".to_owned()),
-        Push::Pushed => "pushed",
-        Push::NoRemote => "not pushed: there is no remote",
-        Push::Off => "not pushed, as its agent is set",
-        // Why is among the warnings.
-        Push::Refused => "not pushed: that failed",
-    };
-    Some(format!("{}, {push}", changes(job)))
-}
-
-fn changes(job: &Job) -> String {
-    let outcome = &job.outcome;
-    let commits = plural(count(outcome.commits), "commit");
-    if outcome.files == 0 {
-        return commits;
-    }
-    let files = plural(count(outcome.files), "file");
-    format!("{commits}, {files}, +{} −{}", outcome.insertions, outcome.deletions)
-}
-
-fn count(number: u64) -> usize {
-    usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 /// What a program wants to go on with: the pull request, else the branch, if there is anything on it.
@@ -159,9 +124,9 @@ async fn next(engine: &Engine, job: &Job) -> Result<Vec<String>> {
         let commits = match job.outcome.commits {
             0 => String::new(),
             commits if workspace.metadata.pushed_commit == job.outcome.commit => {
-                format!(" ({}, pushed)", plural(count(commits), "commit"))
+                format!(" ({}, pushed)", words::counted(commits, "commit"))
             }
-            commits => format!(" ({}, not pushed)", plural(count(commits), "commit")),
+            commits => format!(" ({}, not pushed)", words::counted(commits, "commit")),
         };
         lines.push(format!("its work is in {}{commits}", workspace.name));
         lines.extend(what_mends(engine, job, workspace).await?);

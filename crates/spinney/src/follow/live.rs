@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-use spinney_core::{Job, JobStatus};
+use spinney_core::Job;
 use unicode_width::UnicodeWidthStr;
 
-use super::ending::{outcome, stop_word};
+use super::ending::stop_word;
 use super::watched::Watched;
 use crate::ui::words;
 
@@ -90,12 +90,17 @@ fn name(job: &Job, many: bool) -> String {
 fn message(watched: &Watched, name: String) -> String {
     let job = &watched.job;
     if watched.over {
-        return format!("{} {name}  {}  {}", stop_word(job.status), words::lasted(lasted(job)), outcome(job));
+        return format!(
+            "{} {name}  {}  {}",
+            stop_word(job.status),
+            words::lasted(words::ran_for(job)),
+            words::outcome(job)
+        );
     }
     if let Some(waits_for) = &job.waits_for {
         return format!("… {name}  waits for {}", words::plain(waits_for));
     }
-    let mut parts = vec![name, words::lasted(lasted(job))];
+    let mut parts = vec![name, words::lasted(words::ran_for(job))];
     parts.push(watched.doing.clone().unwrap_or_else(|| "starting".to_owned()));
     if let Some(percent) = watched.context_percent {
         parts.push(format!(" {percent} % of context"));
@@ -107,14 +112,4 @@ fn message(watched: &Watched, name: String) -> String {
         None => {}
     }
     parts.join("  ")
-}
-
-/// How long a job has run, or ran.
-pub fn lasted(job: &Job) -> Duration {
-    match (job.started_at, job.ended_at) {
-        (Some(started), Some(ended)) => words::between(started, ended),
-        (Some(started), None) => started.elapsed(),
-        (None, _) if job.status == JobStatus::Pending => job.created_at.elapsed(),
-        (None, _) => Duration::ZERO,
-    }
 }

@@ -13,9 +13,8 @@ use spinney_core::{Cancel, Job};
 use spinney_engine::Engine;
 use spinney_jobs::{Error, Jobs};
 
-pub use ending::{outcome, tell_all};
+pub use ending::tell_all;
 pub use interrupts::Interrupts;
-pub use live::lasted;
 pub use watched::Watched;
 
 use crate::app::App;
