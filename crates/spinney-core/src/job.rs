@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::workspace::words;
 use crate::{
-    BranchName, CommitId, JobId, NodeId, Platform, RepositoryId, RepositoryName, ScheduleName, SessionId, Timestamp,
-    Work, WorkspaceId,
+    BranchName, CommitId, JobId, Method, NodeId, Platform, RepositoryId, RepositoryName, ScheduleName, SessionId,
+    Timestamp, Work, WorkspaceId,
 };
 
 words!(
@@ -149,6 +149,8 @@ pub struct Outcome {
     pub blocked: bool,
     /// Where its branch is to be pushed to, as it was before the agent began.
     pub push_url: Option<String>,
+    /// How its first try got its workspace.
+    pub method: Option<Method>,
     /// The branch as git told it at the end: an agent may rename it.
     pub branch: Option<String>,
     pub base_commit: Option<CommitId>,

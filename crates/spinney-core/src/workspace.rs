@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BranchName, CommitId, NodeId, RepositoryId, RepositoryName, Timestamp, Work, WorkspaceId, WorkspaceName};
+use crate::{
+    BranchName, CommitId, NodeId, RepositoryId, RepositoryName, Timestamp, Work, WorkKind, WorkspaceId, WorkspaceName,
+};
 
 /// Local cached state at a workspace's root: while untracked, never committed, never counted, never read as truth.
 pub const STATE_FILE: &str = "STATE.json";
@@ -187,6 +189,24 @@ pub struct Metadata {
     /// What a workspace of the pool was prepared with; none once it is somebody's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warm: Option<Warm>,
+}
+
+impl Metadata {
+    /// Notes issues and pull requests that a workspace has to do with.
+    pub fn relate(&mut self, works: &[Work]) {
+        for work in works {
+            let related = match work.kind {
+                WorkKind::Issue => &mut self.related_issues,
+                WorkKind::Pr => &mut self.related_prs,
+                _ => continue,
+            };
+            if let Ok(number) = work.key.parse()
+                && !related.contains(&number)
+            {
+                related.push(number);
+            }
+        }
+    }
 }
 
 /// How a workspace of the pool was prepared.

@@ -443,8 +443,7 @@ fn delete_all(moved: &[PathBuf]) -> Result<()> {
 }
 
 fn metadata(request: &Request) -> Metadata {
-    let numbers = |kind: WorkKind| {
-        request.links.iter().filter(|link| link.kind == kind).filter_map(|link| link.key.parse().ok()).collect()
-    };
-    Metadata { related_issues: numbers(WorkKind::Issue), related_prs: numbers(WorkKind::Pr), ..Metadata::default() }
+    let mut metadata = Metadata::default();
+    metadata.relate(&request.links);
+    metadata
 }

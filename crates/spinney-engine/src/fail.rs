@@ -101,6 +101,11 @@ pub const POINTS: &[&str] = &[
     "schedule.started",
     "schedule.returned",
     "schedule.settled",
+    "delivery.numbered",
+    "delivery.submitted",
+    "answer.posting",
+    "answer.posted",
+    "answer.said",
 ];
 
 /// Dies or fails here, if this point is armed.

@@ -5,9 +5,17 @@
 //! through the adapter ([`Adapter::post`], [`Adapter::edit`]). Adapters make no workspaces and word no messages.
 
 mod adapter;
+mod desk;
+mod error;
 mod inbound;
+mod inbox;
 mod message;
+mod orchestrator;
 
 pub use adapter::{Adapter, Answer, Answering, Limits, Received, Refusal, SendError, Sent};
+pub use desk::Desk;
+pub use error::{Error, Result};
 pub use inbound::{Author, Event, Inbound, Place, Pull, Request, Where};
+pub use inbox::Inbox;
 pub use message::{Message, Span};
+pub use orchestrator::Orchestrator;

@@ -123,18 +123,20 @@ impl Connection {
         self.fetch_all(query).await?.iter().map(session).collect()
     }
 
-    /// Loads the newest session of an agent on a piece of work in a workspace that can have a conversation to go on with.
+    /// Loads the newest session of an agent in a workspace, on a piece of work or on any, that can have a conversation to go on
+    /// with.
     pub async fn latest_session(
         &mut self,
         workspace: &WorkspaceId,
         agent: &str,
-        work: &Work,
+        work: Option<&Work>,
     ) -> Result<Option<Session>, Error> {
         let query = select_sessions!(
-            "WHERE workspace_id = $1 AND agent = $2 AND kind = $3 AND key = $4 AND conversation IS NOT NULL
+            "WHERE workspace_id = $1 AND agent = $2 AND ($3 = '' OR (kind = $3 AND key = $4)) AND conversation IS NOT NULL
              ORDER BY started_at DESC, id LIMIT 1"
         );
-        let query = query.bind(workspace.as_str()).bind(agent).bind(work.kind.as_str()).bind(&work.key);
+        let (kind, key) = work.map_or(("", ""), |work| (work.kind.as_str(), work.key.as_str()));
+        let query = query.bind(workspace.as_str()).bind(agent).bind(kind).bind(key);
         self.fetch_optional(query).await?.as_ref().map(session).transpose()
     }
 

@@ -35,14 +35,16 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The conversation of the last job of this agent on this work in this very workspace.
+    /// The conversation of the last job of this agent on this work in this very workspace; where people talk about it, on
+    /// whatever work: those who share a workspace talk to one agent.
     async fn conversation_to_resume(&mut self) -> Step<Option<String>> {
         if self.agent.runtime.resuming() == Resuming::Never {
             return Ok(None);
         }
         let Some(workspace) = &self.job.workspace_id else { return Ok(None) };
         let mut db = self.jobs.engine.store().read().await?;
-        let latest = db.latest_session(workspace, self.agent.name.as_str(), &self.job.work).await?;
+        let work = if self.job.request.conversation.is_some() { None } else { Some(&self.job.work) };
+        let latest = db.latest_session(workspace, self.agent.name.as_str(), work).await?;
         let runtime = self.agent.runtime.name();
         Ok(latest.filter(|session| session.runtime == runtime).and_then(|session| session.conversation))
     }

@@ -109,6 +109,7 @@ impl Run<'_> {
         }
         self.job.outcome.base_commit = Some(resolution.workspace.base_commit.clone());
         self.job.outcome.branch = Some(resolution.workspace.branch.to_string());
+        self.job.outcome.method.get_or_insert(resolution.method);
         self.begin(JobPhase::SetUp, Some(sentence(&resolution)));
         let variables = engine.workspace_variables(&self.context, &resolution.workspace).await?;
         let workspace = resolution.workspace;

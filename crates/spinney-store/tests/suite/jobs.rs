@@ -168,10 +168,10 @@ on_both! {
         for session in [&old, &new, &mute, &other] {
             connection.put_session(session).await.unwrap();
         }
-        let latest = connection.latest_session(&here, "coder", &row.work).await.unwrap();
+        let latest = connection.latest_session(&here, "coder", Some(&row.work)).await.unwrap();
         assert_eq!(latest.as_ref(), Some(&new));
-        assert_eq!(connection.latest_session(&here, "coder", &Work::issue(43)).await.unwrap(), None);
-        assert_eq!(connection.latest_session(&WorkspaceId::generate(), "coder", &row.work).await.unwrap(), None);
+        assert_eq!(connection.latest_session(&here, "coder", Some(&Work::issue(43))).await.unwrap(), None);
+        assert_eq!(connection.latest_session(&WorkspaceId::generate(), "coder", Some(&row.work)).await.unwrap(), None);
 
         connection.end_sessions(&row.id, SessionStatus::Ended).await.unwrap();
         let ended = connection.sessions_of(&row.id).await.unwrap();
@@ -179,9 +179,9 @@ on_both! {
         let later = Timestamp::now().plus(Duration::from_secs(60));
         let other_node = NodeId::generate();
         assert_eq!(connection.forget_conversations_before(&other_node, later).await.unwrap(), 0, "they are not its own");
-        assert_eq!(connection.latest_session(&here, "coder", &row.work).await.unwrap().map(|found| found.id), Some(new.id));
+        assert_eq!(connection.latest_session(&here, "coder", Some(&row.work)).await.unwrap().map(|found| found.id), Some(new.id));
         assert_eq!(connection.forget_conversations_before(&repository.node, later).await.unwrap(), 3);
-        assert_eq!(connection.latest_session(&here, "coder", &row.work).await.unwrap(), None);
+        assert_eq!(connection.latest_session(&here, "coder", Some(&row.work)).await.unwrap(), None);
     }
     async fn a_job_that_is_reopened_while_old_ones_are_forgotten_stays(backend: &Backend) {
         let store = backend.store().await;

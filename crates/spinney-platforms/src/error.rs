@@ -1,0 +1,34 @@
+//! What goes wrong between a message and its answer.
+
+use crate::SendError;
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Engine(#[from] spinney_engine::Error),
+    #[error(transparent)]
+    Jobs(#[from] spinney_jobs::Error),
+    #[error(transparent)]
+    Store(#[from] spinney_store::Error),
+    #[error(transparent)]
+    Send(#[from] SendError),
+    /// It was written down by another version.
+    #[error("what was written down of a delivery can't be read")]
+    Unreadable(#[source] serde_json::Error),
+    #[error("{0} is not set up here")]
+    NoAdapter(spinney_core::Platform),
+}
+
+impl Error {
+    /// Whether it passes by itself, for all that is known.
+    #[must_use]
+    pub fn is_temporary(&self) -> bool {
+        match self {
+            Self::Send(error) => error.is_temporary(),
+            Self::Store(_) => true,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The one message that answers a delivery: said once, then changed.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use spinney_core::{Delivery, DeliveryStatus, Timestamp};
+use spinney_engine::fail;
+use spinney_store::{Connection, Event};
+
+use super::Orchestrator;
+use crate::{Adapter, Inbound, Message, Result, Sent};
+
+/// How an answer stands, in the delivery's row.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Standing {
+    pub sent: Option<Sent>,
+    /// What it says now.
+    pub said: Option<Message>,
+    pub said_at_ms: i64,
+}
+
+impl Standing {
+    pub fn of(delivery: &Delivery) -> Self {
+        serde_json::from_value(delivery.answer.clone()).unwrap_or_default()
+    }
+
+    /// Whether the platform wants to be left alone with this message for now.
+    pub fn is_fresh(&self, adapter: &dyn Adapter) -> bool {
+        let age = Timestamp::now().as_millisecond() - self.said_at_ms;
+        self.sent.is_some() && age < i64::try_from(adapter.limits().edit_every.as_millis()).unwrap_or(i64::MAX)
+    }
+}
+
+impl Orchestrator {
+    /// Says a delivery's answer as it is now; nothing where it says that already.
+    pub(super) async fn say(
+        &self,
+        delivery: &mut Delivery,
+        inbound: &Inbound,
+        adapter: &dyn Adapter,
+        message: Message,
+    ) -> Result<()> {
+        let mut standing = Standing::of(delivery);
+        if standing.said.as_ref() == Some(&message) && standing.sent.is_some() {
+            return Ok(());
+        }
+        let sent = match &standing.sent {
+            Some(sent) => adapter.edit(&inbound.place, sent, &message).await?,
+            None => {
+                fail::point("answer.posting")?;
+                let sent = adapter.post(&inbound.place, &delivery.id, &message).await?;
+                fail::point("answer.posted")?;
+                sent
+            }
+        };
+        standing = Standing { sent: Some(sent), said: Some(message), said_at_ms: Timestamp::now().as_millisecond() };
+        delivery.answer = json!(standing);
+        let mut db = self.engine().store().write().await?;
+        db.update_delivery(delivery, delivery.status).await?;
+        Ok(db.commit().await?)
+    }
+
+    /// Says the last of it, and ends the delivery.
+    pub(super) async fn answer(
+        &self,
+        mut delivery: Delivery,
+        inbound: &Inbound,
+        adapter: &dyn Adapter,
+        message: Message,
+        status: DeliveryStatus,
+    ) -> Result<()> {
+        self.say(&mut delivery, inbound, adapter, message).await?;
+        fail::point("answer.said")?;
+        self.end(delivery, status, None).await
+    }
+
+    /// Ends a delivery; with a reason, that is told in the audit log.
+    pub(super) async fn end(&self, mut delivery: Delivery, status: DeliveryStatus, why: Option<&str>) -> Result<()> {
+        let before = delivery.status;
+        end(&mut delivery, status);
+        let mut db = self.engine().store().write().await?;
+        if db.update_delivery(&delivery, before).await?
+            && let Some(why) = why
+        {
+            record(&mut db, &delivery, &format!("delivery.{status}"), Some(why))?;
+        }
+        Ok(db.commit().await?)
+    }
+}
+
+/// What was said with it is no longer needed, and not kept.
+pub(super) fn end(delivery: &mut Delivery, status: DeliveryStatus) {
+    delivery.status = status;
+    delivery.ended_at = Some(Timestamp::now());
+    delivery.event = json!(null);
+    let mut standing = Standing::of(delivery);
+    standing.said = None;
+    delivery.answer = json!(standing);
+}
+
+/// Writes into the audit log what became of a delivery.
+pub(super) fn record(db: &mut Connection, delivery: &Delivery, kind: &str, why: Option<&str>) -> Result<()> {
+    db.record_event(Event {
+        account: delivery.account.clone(),
+        kind: kind.to_owned(),
+        workspace_id: None,
+        repository_id: None,
+        job_id: delivery.job_id.clone(),
+        detail: json!({
+            "platform": delivery.platform,
+            "conversation": delivery.conversation,
+            "author": delivery.author,
+            "why": why,
+        }),
+        at: Timestamp::now(),
+    })?;
+    Ok(())
+}

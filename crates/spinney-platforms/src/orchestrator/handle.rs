@@ -1,0 +1,226 @@
+//! The first step of a delivery: who asks, for what, and where.
+
+use spinney_core::config::Strangers;
+use spinney_core::{AgentName, Cancel, Delivery, DeliveryStatus, JobId, JobRequest, JobStatus, Platform};
+use spinney_engine::fail;
+use spinney_jobs::{Busy, Error as JobsError, NewJob};
+
+use super::{Orchestrator, inbound, prompt, say};
+use crate::desk::{self, About};
+use crate::{Adapter, Error, Event, Inbound, Request, Result};
+
+/// Who may ask on a platform, and who does what they ask for.
+pub(super) struct Policy<'a> {
+    pub allowed_users: &'a [String],
+    pub strangers: Strangers,
+    pub agent: &'a AgentName,
+}
+
+/// What becomes of somebody who asks.
+enum Standing {
+    May,
+    MayNot,
+}
+
+impl Orchestrator {
+    pub(super) async fn handle(&self, delivery: Delivery) -> Result<()> {
+        let mut inbound = inbound(&delivery)?;
+        let adapter = self.adapter(delivery.platform).ok_or(Error::NoAdapter(delivery.platform))?.clone();
+        let adapter = adapter.as_ref();
+        match inbound.event.clone() {
+            Event::Asked(request) => self.asked(delivery, &mut inbound, adapter, request).await,
+            Event::Edited { request } => self.edited(delivery, &mut inbound, adapter, request).await,
+            Event::Deleted => {
+                self.call_off(&delivery, &inbound).await?;
+                self.end(delivery, DeliveryStatus::Done, None).await
+            }
+            Event::Linked(pull) => self.linked(delivery, &inbound, &pull).await,
+            Event::Closed { work, .. } => self.closed(delivery, &inbound, adapter, &work).await,
+        }
+    }
+
+    pub(super) fn policy(&self, platform: Platform) -> Option<Policy<'_>> {
+        let platforms = &self.engine().config().platforms;
+        let (allowed_users, strangers, agent) = match platform {
+            Platform::Github => {
+                let github = &platforms.github;
+                (&github.allowed_users, github.strangers, &github.agent)
+            }
+            Platform::Slack => (&platforms.slack.allowed_users, platforms.slack.strangers, &platforms.slack.agent),
+            Platform::Discord => {
+                let discord = &platforms.discord;
+                (&discord.allowed_users, discord.strangers, &discord.agent)
+            }
+            Platform::Telegram => {
+                let telegram = &platforms.telegram;
+                (&telegram.allowed_users, telegram.strangers, &telegram.agent)
+            }
+            Platform::Cli | Platform::Api | Platform::Schedule => return None,
+        };
+        Some(Policy { allowed_users, strangers, agent })
+    }
+
+    /// Whether somebody may ask: they are on the list, and the platform lets them change the work.
+    async fn standing(&self, inbound: &Inbound, adapter: &dyn Adapter, policy: &Policy<'_>) -> Result<Standing> {
+        let is_listed = policy.allowed_users.contains(&inbound.author.id);
+        if is_listed && adapter.may_change(&inbound.place, &inbound.author).await? {
+            return Ok(Standing::May);
+        }
+        Ok(Standing::MayNot)
+    }
+
+    async fn asked(
+        &self,
+        delivery: Delivery,
+        inbound: &mut Inbound,
+        adapter: &dyn Adapter,
+        request: Request,
+    ) -> Result<()> {
+        let Some(policy) = self.policy(delivery.platform) else {
+            return Err(Error::NoAdapter(delivery.platform));
+        };
+        // Before anybody is answered: nobody hears of what is not ours.
+        let about = desk::repository_of(self.engine(), inbound).await?;
+        if let About::NotOurs = about {
+            return self.end(delivery, DeliveryStatus::Ignored, Some("its repository is not known here")).await;
+        }
+        if let Standing::MayNot = self.standing(inbound, adapter, &policy).await? {
+            return self.refuse(delivery, inbound, adapter, policy.strangers).await;
+        }
+        self.touch(inbound).await?;
+        let About::Known(context) = about else {
+            let names = desk::names(self.engine()).await?;
+            return self.answer(delivery, inbound, adapter, say::which_repository(&names), DeliveryStatus::Done).await;
+        };
+        self.start(delivery, inbound, adapter, *context, &request, policy.agent).await
+    }
+
+    /// Says nothing, or once that they may not.
+    async fn refuse(
+        &self,
+        delivery: Delivery,
+        inbound: &Inbound,
+        adapter: &dyn Adapter,
+        strangers: Strangers,
+    ) -> Result<()> {
+        let mut db = self.engine().store().read().await?;
+        let before = db.was_refused(delivery.platform, &delivery.conversation, &delivery.author).await?;
+        drop(db);
+        let mut delivery = delivery;
+        if strangers == Strangers::Refuse && !before {
+            self.say(&mut delivery, inbound, adapter, say::refusal()).await?;
+        }
+        self.end(delivery, DeliveryStatus::Refused, Some("its author may not ask")).await
+    }
+
+    /// Notes that people talk about the conversation's workspace.
+    async fn touch(&self, inbound: &Inbound) -> Result<()> {
+        let mut db = self.engine().store().write().await?;
+        db.touch_conversation(self.engine().account(), inbound.platform, &inbound.conversation).await?;
+        Ok(db.commit().await?)
+    }
+
+    /// Asks for a job, under an id that is written down first: after a death it is the same job that is asked for.
+    async fn start(
+        &self,
+        mut delivery: Delivery,
+        inbound: &mut Inbound,
+        adapter: &dyn Adapter,
+        context: spinney_engine::Context,
+        request: &Request,
+        agent: &AgentName,
+    ) -> Result<()> {
+        if delivery.job_id.is_none() {
+            delivery.job_id = Some(JobId::generate());
+            let mut db = self.engine().store().write().await?;
+            db.update_delivery(&delivery, DeliveryStatus::Received).await?;
+            db.commit().await?;
+        }
+        fail::point("delivery.numbered")?;
+        self.tie_again(&context, inbound, &request.work).await?;
+        let new = NewJob {
+            id: delivery.job_id.clone(),
+            agent: agent.clone(),
+            work: Some(request.work.clone()),
+            title: request.title.clone(),
+            prompt: prompt::prompt(inbound, request),
+            trigger: inbound.platform,
+            request: job_request(inbound, request),
+        };
+        let submitted = self.jobs()?.submit(context, new, Busy::Wait).await;
+        match submitted {
+            Ok(_) => {}
+            Err(JobsError::Engine(spinney_engine::Error::Store(error))) => return Err(error.into()),
+            Err(error) => {
+                let message = say::cannot_start(&error);
+                return self.answer(delivery, inbound, adapter, message, DeliveryStatus::Failed).await;
+            }
+        }
+        fail::point("delivery.submitted")?;
+        delivery.status = DeliveryStatus::Working;
+        let mut db = self.engine().store().write().await?;
+        db.update_delivery(&delivery, DeliveryStatus::Received).await?;
+        Ok(db.commit().await?)
+    }
+
+    /// A message was changed: what it asked for before, and has not begun, is off, and what it says now counts.
+    async fn edited(
+        &self,
+        delivery: Delivery,
+        inbound: &mut Inbound,
+        adapter: &dyn Adapter,
+        request: Option<Request>,
+    ) -> Result<()> {
+        let has_begun = self.call_off(&delivery, inbound).await?;
+        match request {
+            Some(request) if !has_begun => self.asked(delivery, inbound, adapter, request).await,
+            _ => self.end(delivery, DeliveryStatus::Ignored, None).await,
+        }
+    }
+
+    /// Calls off what a message asked for and nobody has begun; tells whether something has.
+    async fn call_off(&self, delivery: &Delivery, inbound: &Inbound) -> Result<bool> {
+        let Some(subject) = &inbound.subject else { return Ok(false) };
+        let mut db = self.engine().store().read().await?;
+        let about = db.deliveries_about(delivery.platform, &delivery.conversation, subject).await?;
+        drop(db);
+        let jobs = self.jobs()?;
+        let mut has_begun = false;
+        for earlier in about.iter().filter(|earlier| earlier.id != delivery.id) {
+            match &earlier.job_id {
+                Some(id) => match jobs.require(id).await {
+                    Ok(job) if job.status == JobStatus::Pending && earlier.author == delivery.author => {
+                        // It may begin at this very moment; then it is told to end.
+                        let _ = jobs.cancel(&job, Cancel::Asked).await;
+                    }
+                    Ok(job) => has_begun |= job.status != JobStatus::Cancelled,
+                    Err(JobsError::UnknownJob { .. }) => {}
+                    Err(error) => return Err(error.into()),
+                },
+                // A command was carried out.
+                None => has_begun |= earlier.status == DeliveryStatus::Done,
+            }
+        }
+        Ok(has_begun)
+    }
+}
+
+/// What a job is told for the resolving of its workspace.
+fn job_request(inbound: &Inbound, request: &Request) -> JobRequest {
+    let pull = request.pull.as_ref();
+    let mut links = request.links.clone();
+    for work in pull.into_iter().flat_map(|pull| &pull.closes) {
+        if !links.contains(work) && *work != request.work {
+            links.push(work.clone());
+        }
+    }
+    JobRequest {
+        head: pull.and_then(|pull| pull.head.clone()),
+        sha: pull.and_then(|pull| pull.sha.clone()),
+        fork: pull.is_some_and(|pull| pull.is_fork),
+        links,
+        conversation: Some(inbound.conversation.clone()),
+        waits_for_room: true,
+        ..JobRequest::default()
+    }
+}

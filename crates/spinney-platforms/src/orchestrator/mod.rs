@@ -1,0 +1,224 @@
+//! The one engine of all conversations.
+//!
+//! It goes through what the inbox holds, in the order in which it came: a conversation's messages one after the other,
+//! different conversations at the same time. What asks for work becomes a job, which waits for its workspace like any
+//! other; what the job comes to is told where it was asked for. All that lasts is in the store: a delivery stays open until
+//! it is answered, and each of its steps can be done again after a death.
+
+mod answer;
+mod close;
+mod follow;
+mod handle;
+mod prompt;
+mod say;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use spinney_core::{Delivery, DeliveryStatus, Platform, Timestamp};
+use spinney_engine::Engine;
+use spinney_jobs::{Jobs, Launcher};
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+use crate::{Adapter, Error, Inbound, Inbox, Result};
+
+/// How many messages are looked at at once.
+const AT_ONCE: usize = 8;
+/// How often what is being worked on is looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// When nothing is open.
+const REST: Duration = Duration::from_secs(60);
+/// How long what was answered is remembered, against those who send it again.
+const REMEMBERED_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// From one try to the next, when a platform can't be reached.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Orchestrator(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    engine: Arc<Engine>,
+    launcher: Launcher,
+    adapters: Vec<Arc<dyn Adapter>>,
+    inbox: Inbox,
+    /// What links to a job begin with.
+    url: String,
+    busy: Mutex<Busy>,
+    permits: Arc<Semaphore>,
+}
+
+/// What is being attended to, and what is left alone for a while.
+#[derive(Debug, Default)]
+struct Busy {
+    /// By conversation while it is handled, by delivery while it is followed.
+    at: HashMap<String, ()>,
+    pauses: HashMap<String, (Instant, Duration)>,
+}
+
+impl Orchestrator {
+    /// Over the engine of one account. `url`: where people find the daemon, without a slash at its end.
+    #[must_use]
+    pub fn new(engine: Arc<Engine>, launcher: Launcher, adapters: Vec<Arc<dyn Adapter>>, url: String) -> Self {
+        let inbox = Inbox::new(engine.clone());
+        let permits = Arc::new(Semaphore::new(AT_ONCE));
+        Self(Arc::new(Shared { engine, launcher, adapters, inbox, url, busy: Mutex::default(), permits }))
+    }
+
+    #[must_use]
+    pub fn inbox(&self) -> &Inbox {
+        &self.0.inbox
+    }
+
+    #[must_use]
+    pub fn adapter(&self, platform: Platform) -> Option<&Arc<dyn Adapter>> {
+        self.0.adapters.iter().find(|adapter| adapter.platform() == platform)
+    }
+
+    fn engine(&self) -> &Arc<Engine> {
+        &self.0.engine
+    }
+
+    fn jobs(&self) -> Result<Jobs<'_>> {
+        Ok(Jobs::open(&self.0.engine, self.0.launcher.clone())?)
+    }
+
+    /// Attends to what comes, until the future is dropped. What is under way then is taken up by the next.
+    pub async fn run(&self) {
+        loop {
+            let open = match self.tick().await {
+                Ok(open) => open,
+                Err(error) => {
+                    tracing::error!(cause = %spinney_core::in_full(&error), "deliveries could not be looked at");
+                    true
+                }
+            };
+            tokio::select! {
+                () = tokio::time::sleep(if open { LOOK_EVERY } else { REST }) => {},
+                () = self.0.inbox.bell.notified() => {},
+            }
+        }
+    }
+
+    /// Starts on what is open and not being attended to; tells whether anything is open.
+    async fn tick(&self) -> Result<bool> {
+        let mut db = self.engine().store().read().await?;
+        let open = db.open_deliveries(self.engine().home().node()).await?;
+        drop(db);
+        for delivery in &open {
+            let lane = lane(delivery);
+            if self.take(&lane) {
+                self.attend(delivery.clone(), lane);
+            }
+        }
+        Ok(!open.is_empty())
+    }
+
+    /// Forgets what was answered long ago.
+    pub async fn forget(&self) -> Result<()> {
+        let mut db = self.engine().store().write().await?;
+        db.delete_deliveries_before(Timestamp::now().minus(REMEMBERED_FOR)).await?;
+        Ok(db.commit().await?)
+    }
+
+    /// Does the next step of a delivery on a thread of its own: it reads and writes files.
+    fn attend(&self, delivery: Delivery, lane: String) {
+        let this = self.clone();
+        let handle = Handle::current();
+        tokio::spawn(async move {
+            // Nobody closes it.
+            let permit = this.0.permits.clone().acquire_owned().await;
+            let own = this.clone();
+            let _ = tokio::task::spawn_blocking(move || {
+                let _permit = permit;
+                handle.block_on(own.step(delivery, &lane));
+                own.leave(&lane);
+            })
+            .await;
+        });
+    }
+
+    async fn step(&self, delivery: Delivery, lane: &str) {
+        let (platform, id, status) = (delivery.platform, delivery.id.clone(), delivery.status);
+        let stepped = match status {
+            DeliveryStatus::Received => self.handle(delivery).await.map(|()| self.0.inbox.bell.notify_one()),
+            _ => self.follow(delivery).await,
+        };
+        match stepped {
+            Ok(()) => self.go_on(lane),
+            Err(error) if error.is_temporary() => {
+                tracing::warn!(%platform, delivery = id, cause = %spinney_core::in_full(&error), "tried again later");
+                self.pause(lane, &error);
+            }
+            Err(error) => {
+                tracing::error!(%platform, delivery = id, cause = %spinney_core::in_full(&error), "it can't be answered");
+                if let Err(error) = self.give_up(platform, &id, &error).await {
+                    tracing::error!(%platform, delivery = id, cause = %error, "that could not be written down");
+                    self.pause(lane, &error);
+                }
+            }
+        }
+    }
+
+    /// Marks a delivery that can't be answered, and says so in the audit log.
+    async fn give_up(&self, platform: Platform, id: &str, error: &Error) -> Result<()> {
+        let mut db = self.engine().store().write().await?;
+        if let Some(mut delivery) = db.delivery(platform, id).await?
+            && !delivery.status.is_final()
+        {
+            let before = delivery.status;
+            answer::end(&mut delivery, DeliveryStatus::Failed);
+            db.update_delivery(&delivery, before).await?;
+            answer::record(&mut db, &delivery, "delivery.failed", Some(&spinney_core::in_full(error)))?;
+        }
+        Ok(db.commit().await?)
+    }
+
+    fn busy(&self) -> std::sync::MutexGuard<'_, Busy> {
+        self.0.busy.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// `false` while somebody is at it, or it is to be left alone.
+    fn take(&self, lane: &str) -> bool {
+        let mut busy = self.busy();
+        let rests = busy.pauses.get(lane).is_some_and(|(until, _)| *until > Instant::now());
+        !rests && busy.at.insert(lane.to_owned(), ()).is_none()
+    }
+
+    fn leave(&self, lane: &str) {
+        self.busy().at.remove(lane);
+    }
+
+    fn pause(&self, lane: &str, error: &Error) {
+        let mut busy = self.busy();
+        let last = busy.pauses.get(lane).map_or(FIRST_PAUSE, |(_, pause)| (*pause * 2).min(LONGEST_PAUSE));
+        let pause = match error {
+            Error::Send(crate::SendError::RateLimited { after, .. }) => *after,
+            _ => last,
+        };
+        busy.pauses.insert(lane.to_owned(), (Instant::now() + pause, last));
+    }
+
+    fn go_on(&self, lane: &str) {
+        self.busy().pauses.remove(lane);
+    }
+}
+
+/// What must be done one after the other: the messages of a conversation; what is being worked on is followed by itself.
+fn lane(delivery: &Delivery) -> String {
+    let of = match delivery.status {
+        DeliveryStatus::Received => &delivery.conversation,
+        _ => &delivery.id,
+    };
+    format!("{} {} {of}", delivery.platform, delivery.status)
+}
+
+/// What was understood of a delivery when it came.
+fn inbound(delivery: &Delivery) -> Result<Inbound> {
+    serde_json::from_value(delivery.event.clone()).map_err(Error::Unreadable)
+}

@@ -1,0 +1,169 @@
+//! All that is said in a conversation, beside the answers to commands.
+
+use spinney_core::{Job, JobStatus, Method, Push, Reason, Work, WorkKind, Workspace, WorkspaceStatus};
+use spinney_jobs::words;
+
+use crate::Message;
+
+/// Much more than anybody reads in a thread; the job's page has all of it.
+const MAX_SUMMARY_CHARS: usize = 6000;
+
+/// A job waits for something that takes a while; nothing is said of one that has just come.
+pub(super) fn waiting(job: &Job) -> Option<Message> {
+    let why = job.waits_for.as_deref()?;
+    let message = match why.strip_prefix("room: ").filter(|_| job.outcome.blocked) {
+        Some(why) => Message::new().plain("I can't start: ").sentence(&words::plain(why)).plain(". ").then(helps(why)),
+        None => Message::new()
+            .strong(job.work.workspace_name().as_str())
+            .plain(" waits for ")
+            .sentence(&words::plain(why))
+            .plain("."),
+    };
+    Some(message)
+}
+
+/// What makes room.
+fn helps(why: &str) -> Message {
+    let count =
+        |what: &str| why.split(", ").chain(why.split(": ")).any(|part| part.ends_with(what) && !part.starts_with("0 "));
+    let mut message = Message::new();
+    if count(" merged") {
+        message = message.code("/worktree cleanup merged").plain(" frees what is merged. ");
+    } else if why.contains(" stale") {
+        message = message.code("/worktree cleanup stale").plain(" frees what is stale. ");
+    } else {
+        message = message.code("/worktree list").plain(" shows them. ");
+    }
+    message.plain("I'll go on by myself when there is room.")
+}
+
+/// A job is at work.
+pub(super) fn working(job: &Job, workspace: &Workspace, others: &[Work], doing: Option<&str>) -> Message {
+    let message = ready(job, workspace, others);
+    match doing {
+        Some(doing) => message.plain(" Working on it: ").code(words::first_line(doing)).plain(" …"),
+        None => message.plain(" Working on it…"),
+    }
+}
+
+/// What work is done in, and how it came to be that.
+fn ready(job: &Job, workspace: &Workspace, others: &[Work]) -> Message {
+    let how = match job.outcome.method {
+        Some(Method::Existing | Method::Reused) => " goes on",
+        Some(Method::Adopted) => " is taken over from where it was",
+        _ => " is ready",
+    };
+    let mut message =
+        Message::new().strong(workspace.name.as_str()).plain(how).plain(": branch ").code(workspace.branch.as_str());
+    if !others.is_empty() {
+        let named: Vec<_> = others.iter().map(named).collect();
+        message = message.plain(format!(", shared with {}", named.join(", ")));
+    }
+    message.plain(".")
+}
+
+/// `#42`, or a workspace's name for other work.
+fn named(work: &Work) -> String {
+    match work.kind {
+        WorkKind::Issue | WorkKind::Pr | WorkKind::Review => format!("#{}", work.key),
+        _ => work.workspace_name().to_string(),
+    }
+}
+
+/// A job is over. `url`: where its page is.
+pub(super) fn ending(job: &Job, workspace: Option<&Workspace>, others: &[Work], url: &str) -> Message {
+    let mut message = Message::new();
+    if let Some(workspace) = workspace {
+        message = message.then(ready(job, workspace, others)).line().line();
+    }
+    let lasted = words::lasted(words::ran_for(job));
+    message = match job.status {
+        JobStatus::Completed => message.plain(format!("✓ Done in {lasted}: {}.", words::outcome(job))),
+        JobStatus::Cancelled => message.plain("– Cancelled."),
+        _ => message.plain(format!("✗ {}.", words::plain(&words::outcome(job)))),
+    };
+    if let Some(pull_request) = &job.outcome.pull_request {
+        message = message.plain(" ").link(pull_request_name(pull_request), pull_request.as_str()).plain(".");
+    } else if job.outcome.push == Some(Push::Pushed)
+        && let Some(branch) = &job.outcome.branch
+    {
+        message = message.plain(" It is on ").code(words::first_line(branch)).plain(".");
+    }
+    if let Some(summary) = job.outcome.summary.as_deref().filter(|summary| !summary.trim().is_empty()) {
+        let cut: String = summary.trim().chars().take(MAX_SUMMARY_CHARS).collect();
+        let cut = if cut.len() < summary.trim().len() { cut + " …" } else { cut };
+        message = message.line().line().prose(cut);
+    }
+    if !job.outcome.escaped.is_empty() {
+        let escaped = spinney_engine::escapes_in_words(&job.outcome.escaped);
+        message = message.line().plain(format!("! The main checkout changed meanwhile: {}", words::plain(&escaped)));
+    }
+    if !matches!(job.status, JobStatus::Completed | JobStatus::Cancelled) {
+        if let Some(workspace) = workspace.filter(|workspace| workspace.status.is_live()) {
+            message = message.line().plain("Its work is in ").code(workspace.name.as_str()).plain(".");
+        }
+        message =
+            message.line().plain("Write again to go on, or look: ").link("its log", format!("{url}/jobs/{}", job.id));
+    } else if let Some(workspace) = workspace.filter(|workspace| workspace.status == WorkspaceStatus::Trashed) {
+        message = message
+            .line()
+            .plain("Its workspace is in the trash: ")
+            .code(format!("/worktree restore {}", workspace.name));
+    }
+    message
+}
+
+/// `Pull request #108`, from its address.
+fn pull_request_name(url: &str) -> String {
+    let number =
+        url.rsplit('/').next().filter(|last| !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit()));
+    number.map_or_else(|| "Pull request".to_owned(), |number| format!("Pull request #{number}"))
+}
+
+/// An issue or pull request was closed, and its workspace holds something.
+pub(super) fn kept(work: &Work, workspace: &Workspace, reasons: &[Reason]) -> Message {
+    let mut message = Message::new().plain(format!("{} is closed. I kept its workspace ", named(work)));
+    message = message.code(workspace.name.as_str()).plain(": ");
+    for (index, reason) in reasons.iter().enumerate() {
+        let comma = if index == 0 { "" } else { ", " };
+        message = message.plain(format!("{comma}{} ({})", words::plain(&reason.detail), reason.code));
+        if !reason.items.is_empty() {
+            message = message.plain(": ").code(words::plain(&words::items_of(reason)));
+        }
+    }
+    let name = workspace.name.as_str();
+    message.plain(". ").code(format!("/worktree remove {name} --force")).plain(" moves it to the trash.")
+}
+
+/// The same, but somebody is in it.
+pub(super) fn held(work: &Work, workspace: &Workspace, error: &spinney_engine::Error) -> Message {
+    let message = Message::new().plain(format!("{} is closed. I kept its workspace ", named(work)));
+    let why = spinney_core::in_full(error);
+    message
+        .code(workspace.name.as_str())
+        .plain(": ")
+        .sentence(&words::plain(&why))
+        .plain(". It goes by itself once nobody needs it.")
+}
+
+/// Somebody may not ask.
+pub(super) fn refusal() -> Message {
+    Message::new().plain("I only take requests from people on my list. Ask whoever runs me to add you.")
+}
+
+/// Nobody said which repository is meant.
+pub(super) fn which_repository(names: &[String]) -> Message {
+    let message = Message::new().plain("Which repository is this about? Say ").code("/repo NAME").plain(" once");
+    match names {
+        [] => {
+            message.plain(". There is none yet: whoever runs me adds one by ").code("spinney repo add URL").plain(".")
+        }
+        names => names.iter().take(10).fold(message.plain(":"), |message, name| message.plain(" ").code(name)),
+    }
+}
+
+/// A job could not even be asked for.
+pub(super) fn cannot_start(error: &spinney_jobs::Error) -> Message {
+    let why = spinney_core::in_full(error);
+    Message::new().plain("I can't start: ").sentence(&words::plain(&why)).plain(".")
+}
