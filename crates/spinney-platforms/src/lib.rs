@@ -11,6 +11,7 @@ mod inbound;
 mod inbox;
 mod message;
 mod orchestrator;
+mod set_up;
 
 pub use adapter::{Adapter, Answer, Answering, Limits, Received, Refusal, SendError, Sent};
 pub use desk::Desk;
@@ -18,4 +19,5 @@ pub use error::{Error, Result};
 pub use inbound::{Author, Event, Inbound, Place, Pull, Request, Where};
 pub use inbox::Inbox;
 pub use message::{Message, Span};
-pub use orchestrator::Orchestrator;
+pub use orchestrator::{Orchestrator, REMEMBERED_FOR};
+pub use set_up::{Fault, adapters, secret};

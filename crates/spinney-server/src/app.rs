@@ -9,6 +9,7 @@ use spinney_core::config::PublicUrl;
 use spinney_engine::Engine;
 use spinney_jobs::schedules::Schedules;
 use spinney_jobs::{Jobs, Launcher};
+use spinney_platforms::Orchestrator;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinError;
@@ -31,6 +32,7 @@ pub struct App(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     engine: Arc<Engine>,
+    orchestrator: Orchestrator,
     /// An engine for each account that asked; they share one store and one git.
     engines: Mutex<HashMap<AccountName, Arc<Engine>>>,
     launcher: Launcher,
@@ -51,15 +53,23 @@ struct Shared {
 }
 
 impl App {
-    /// The server over an engine of the account `local`, asked at an address. `is_secure`: browsers reach it by TLS.
-    pub(crate) fn new(engine: Engine, launcher: Launcher, address: SocketAddr, is_secure: bool, stop: Stop) -> Self {
+    /// The server over an engine of the account `local`, asked at an address and found by people at a URL.
+    pub(crate) fn new(engine: Engine, launcher: Launcher, address: SocketAddr, url: &str, stop: Stop) -> Self {
+        let engine = Arc::new(engine);
+        let (adapters, faults) = spinney_platforms::adapters(&engine);
+        for fault in faults {
+            tracing::error!(platform = %fault.platform, reason = fault.reason, "it can't be used");
+        }
+        let orchestrator = Orchestrator::new(engine.clone(), launcher.clone(), adapters, url.to_owned());
         let server = &engine.config().server;
         let hosts = Hosts::new(server.public_url.as_ref().map(PublicUrl::as_str), &server.allowed_hosts, address.ip());
         Self(Arc::new(Shared {
             engines: Mutex::default(),
             launcher,
             hosts,
-            is_secure,
+            // Then browsers reach it by TLS.
+            is_secure: url.starts_with("https:"),
+            orchestrator,
             attempts: Attempts::default(),
             metrics: Metrics::default(),
             tasks: TaskTracker::new(),
@@ -69,7 +79,7 @@ impl App {
             chores_asked: Notify::new(),
             stop,
             boot: spinney_core::OperationId::generate().to_string(),
-            engine: Arc::new(engine),
+            engine,
         }))
     }
 
@@ -91,6 +101,11 @@ impl App {
     /// Jobs of an engine's account.
     pub(crate) fn jobs<'e>(&self, engine: &'e Engine) -> Result<Jobs<'e>> {
         Ok(Jobs::open(engine, self.0.launcher.clone())?)
+    }
+
+    /// The one of all conversations on platforms.
+    pub(crate) fn orchestrator(&self) -> &Orchestrator {
+        &self.0.orchestrator
     }
 
     pub(crate) fn hosts(&self) -> &Hosts {

@@ -41,12 +41,21 @@ pub(crate) async fn forget_requests(app: &App) -> Result<()> {
     db.delete_long_operations_before(now.minus(OPERATIONS_FOR)).await?;
     db.delete_idempotency_keys_before(now.minus(idempotency::REMEMBERED_FOR)).await?;
     db.delete_expired_tokens(now).await?;
+    db.delete_deliveries_before(now.minus(spinney_platforms::REMEMBERED_FOR)).await?;
     Ok(db.commit().await?)
 }
 
 /// Works until the server ends.
 pub(crate) async fn run(app: App) {
-    tokio::join!(jobs(&app), schedules(&app), chores(&app));
+    tokio::join!(jobs(&app), schedules(&app), chores(&app), conversations(&app));
+}
+
+/// Answers those who ask on platforms.
+async fn conversations(app: &App) {
+    tokio::select! {
+        () = app.orchestrator().run() => {},
+        () = app.stop().asked() => {},
+    }
 }
 
 /// Starts what is scheduled, at its time or when somebody asks.

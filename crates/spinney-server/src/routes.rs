@@ -77,6 +77,7 @@ pub fn table() -> Vec<Route> {
         get("/tokens", Page(Admin), pages::tokens::list),
         post("/tokens", Page(Admin), pages::tokens::create),
         post("/tokens/{id}/revoke", Page(Admin), pages::tokens::revoke),
+        post("/webhooks/{platform}", Open, api::webhooks::receive),
         get("/api", Page(Read), pages::reference::show),
         get("/api/v1/openapi.json", Api(Read), api::openapi::document).tells("This document").gives::<AnyJson>(200),
         get("/api/v1/accounts", Api(Admin), api::accounts::list)

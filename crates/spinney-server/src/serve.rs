@@ -111,7 +111,7 @@ pub async fn serve(options: ServeOptions, on_listening: impl FnOnce(&Listening))
     let url = server.public_url.map_or_else(|| format!("{scheme}://{}", for_person(address)), |url| url.to_string());
 
     let (stopper, stop) = Stopper::new();
-    let app = App::new(engine, launcher, address, url.starts_with("https:"), stop.clone());
+    let app = App::new(engine, launcher, address, &url, stop.clone());
     loops::settle(&app).await?;
     let link = first_link(&app).await?.map(|secret| format!("{url}/login?key={}", secret.expose()));
     let told = app.engine().home().root().join(URL_FILE);

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use spinney_core::{Delivery, DeliveryStatus, Platform, Timestamp};
+use spinney_core::{Delivery, DeliveryStatus, Platform};
 use spinney_engine::Engine;
 use spinney_jobs::{Jobs, Launcher};
 use tokio::runtime::Handle;
@@ -32,7 +32,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// When nothing is open.
 const REST: Duration = Duration::from_secs(60);
 /// How long what was answered is remembered, against those who send it again.
-const REMEMBERED_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+pub const REMEMBERED_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// From one try to the next, when a platform can't be reached.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
@@ -117,13 +117,6 @@ impl Orchestrator {
             }
         }
         Ok(!open.is_empty())
-    }
-
-    /// Forgets what was answered long ago.
-    pub async fn forget(&self) -> Result<()> {
-        let mut db = self.engine().store().write().await?;
-        db.delete_deliveries_before(Timestamp::now().minus(REMEMBERED_FOR)).await?;
-        Ok(db.commit().await?)
     }
 
     /// Does the next step of a delivery on a thread of its own: it reads and writes files.

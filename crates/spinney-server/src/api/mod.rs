@@ -15,6 +15,7 @@ mod page;
 pub(crate) mod repositories;
 pub(crate) mod schedules;
 pub(crate) mod streams;
+pub(crate) mod webhooks;
 pub(crate) mod workspaces;
 
 use axum::extract::Request;

@@ -172,11 +172,7 @@ impl Story<'_> {
             follow::tell_all(self.app, self.engine, &jobs).await?;
         }
         if let Some(job) = jobs.iter().find(|job| job.outcome.push != Some(Push::Pushed)) {
-            return Err(failed(format!(
-                "{} was not pushed: {}",
-                job.work.workspace_name(),
-                spinney_jobs::words::outcome(job)
-            )));
+            return Err(failed(format!("{} was not pushed: {}", job.work.workspace_name(), words::outcome(job))));
         }
         let pushed = self.stage.pushed_branches().await?;
         if pushed != jobs.len() {

@@ -1,0 +1,47 @@
+//! What platforms send. Nobody is known here by a token: each adapter checks its platform's signature over the raw bytes, and
+//! what is good is written down before it is answered. All else happens later.
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use spinney_core::{Platform, Timestamp, in_full};
+use spinney_platforms::{Answer, Refusal};
+
+use crate::app::App;
+use crate::error::{ApiError, Result};
+
+pub(crate) async fn receive(
+    State(app): State<App>,
+    Path(platform): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response> {
+    let unknown = || ApiError::not_found("no such platform is set up here");
+    let platform: Platform = platform.parse().map_err(|_| unknown())?;
+    let adapter = app.orchestrator().adapter(platform).ok_or_else(unknown)?;
+    let received = adapter.receive(&headers, &body, Timestamp::now()).map_err(|refusal| refused(platform, refusal))?;
+    if let Some(why) = received.ignored {
+        tracing::debug!(%platform, why, "a delivery asks for nothing");
+    }
+    app.orchestrator().inbox().accept(&received.inbound).await.map_err(|error| {
+        tracing::error!(%platform, cause = in_full(&error), "a delivery could not be written down");
+        // The platform sends it again.
+        ApiError::unavailable("it could not be written down")
+    })?;
+    Ok(match received.answer {
+        Answer::Empty => StatusCode::OK.into_response(),
+        Answer::Text(text) => text.into_response(),
+        Answer::Json(value) => Json(value).into_response(),
+    })
+}
+
+fn refused(platform: Platform, refusal: Refusal) -> ApiError {
+    tracing::warn!(%platform, why = %refusal, "a delivery was refused");
+    let message = refusal.to_string();
+    match refusal {
+        Refusal::Unsigned | Refusal::Stale => ApiError::unauthorized(message),
+        Refusal::Malformed | Refusal::ContentType => ApiError::usage(message).with_status(refusal.status()),
+    }
+}
