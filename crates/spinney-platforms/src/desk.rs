@@ -1,6 +1,6 @@
 //! What is known of the place that a message came from: its conversation, its repository, its work.
 
-use spinney_core::{AgentName, Platform, Repository, Work};
+use spinney_core::{AgentName, Platform, Repository};
 use spinney_engine::{Context, Engine};
 use spinney_jobs::Jobs;
 
@@ -15,8 +15,8 @@ pub struct Desk<'a> {
     pub conversation: &'a str,
     /// The one that the conversation is about; none where nobody said.
     pub repository: Option<Context>,
-    /// The conversation's own work.
-    pub work: &'a Work,
+    /// Whether the place itself tells the repository, and nobody can name another.
+    pub is_bound_by_forge: bool,
     /// Who does the work on this platform.
     pub agent: &'a AgentName,
 }

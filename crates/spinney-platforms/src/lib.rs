@@ -5,6 +5,7 @@
 //! through the adapter ([`Adapter::post`], [`Adapter::edit`]). Adapters make no workspaces and word no messages.
 
 mod adapter;
+pub mod command;
 mod desk;
 mod error;
 mod inbound;

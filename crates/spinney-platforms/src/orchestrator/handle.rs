@@ -2,12 +2,13 @@
 
 use spinney_core::config::Strangers;
 use spinney_core::{AgentName, Cancel, Delivery, DeliveryStatus, JobId, JobRequest, JobStatus, Platform};
-use spinney_engine::fail;
+use spinney_engine::{Context, fail};
 use spinney_jobs::{Busy, Error as JobsError, NewJob};
 
 use super::{Orchestrator, inbound, prompt, say};
-use crate::desk::{self, About};
-use crate::{Adapter, Error, Event, Inbound, Request, Result};
+use crate::command::{self, Command};
+use crate::desk::{self, About, Desk};
+use crate::{Adapter, Error, Event, Inbound, Message, Request, Result, Where};
 
 /// Who may ask on a platform, and who does what they ask for.
 pub(super) struct Policy<'a> {
@@ -88,11 +89,48 @@ impl Orchestrator {
             return self.refuse(delivery, inbound, adapter, policy.strangers).await;
         }
         self.touch(inbound).await?;
-        let About::Known(context) = about else {
+        let context = match about {
+            About::Known(context) => Some(*context),
+            _ => None,
+        };
+        let mut request = request;
+        match command::parse(&request.text) {
+            None => {}
+            Some(Ok(Command::Run { prompt })) => request.text = prompt,
+            Some(Ok(command)) => {
+                let message = self.carry_out(inbound, context, policy.agent, &command).await?;
+                return self.answer(delivery, inbound, adapter, message, DeliveryStatus::Done).await;
+            }
+            Some(Err(usage)) => {
+                let message = say::usage(&usage);
+                return self.answer(delivery, inbound, adapter, message, DeliveryStatus::Done).await;
+            }
+        }
+        let Some(context) = context else {
             let names = desk::names(self.engine()).await?;
             return self.answer(delivery, inbound, adapter, say::which_repository(&names), DeliveryStatus::Done).await;
         };
-        self.start(delivery, inbound, adapter, *context, &request, policy.agent).await
+        self.start(delivery, inbound, adapter, context, &request, policy.agent).await
+    }
+
+    async fn carry_out(
+        &self,
+        inbound: &Inbound,
+        repository: Option<Context>,
+        agent: &AgentName,
+        command: &Command,
+    ) -> Result<Message> {
+        let jobs = self.jobs()?;
+        let desk = Desk {
+            engine: self.engine(),
+            jobs: &jobs,
+            platform: inbound.platform,
+            conversation: &inbound.conversation,
+            repository,
+            is_bound_by_forge: matches!(inbound.repository, Where::Forge(_)),
+            agent,
+        };
+        command::carry_out(&desk, command).await
     }
 
     /// Says nothing, or once that they may not.
@@ -126,7 +164,7 @@ impl Orchestrator {
         mut delivery: Delivery,
         inbound: &mut Inbound,
         adapter: &dyn Adapter,
-        context: spinney_engine::Context,
+        context: Context,
         request: &Request,
         agent: &AgentName,
     ) -> Result<()> {

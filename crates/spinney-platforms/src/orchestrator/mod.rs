@@ -12,6 +12,8 @@ mod handle;
 mod prompt;
 mod say;
 
+pub(crate) use say::which_repository;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

@@ -4,6 +4,7 @@ use spinney_core::{Job, JobStatus, Method, Push, Reason, Work, WorkKind, Workspa
 use spinney_jobs::words;
 
 use crate::Message;
+use crate::command::Usage;
 
 /// Much more than anybody reads in a thread; the job's page has all of it.
 const MAX_SUMMARY_CHARS: usize = 6000;
@@ -152,7 +153,7 @@ pub(super) fn refusal() -> Message {
 }
 
 /// Nobody said which repository is meant.
-pub(super) fn which_repository(names: &[String]) -> Message {
+pub(crate) fn which_repository(names: &[String]) -> Message {
     let message = Message::new().plain("Which repository is this about? Say ").code("/repo NAME").plain(" once");
     match names {
         [] => {
@@ -166,4 +167,9 @@ pub(super) fn which_repository(names: &[String]) -> Message {
 pub(super) fn cannot_start(error: &spinney_jobs::Error) -> Message {
     let why = spinney_core::in_full(error);
     Message::new().plain("I can't start: ").sentence(&words::plain(&why)).plain(".")
+}
+
+/// A command is not written as it should be.
+pub(super) fn usage(usage: &Usage) -> Message {
+    Message::new().sentence(&words::plain(&usage.to_string())).plain(". ").code("/help").plain(" shows all.")
 }
