@@ -17,7 +17,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use spinney_core::names::content_hash;
 use spinney_core::{JobId, Timestamp};
-use spinney_store::IdempotencyKey;
+use spinney_store::{IdempotencyKey, RecordedAnswer};
 
 use crate::app::App;
 use crate::auth::Caller;
@@ -44,7 +44,7 @@ pub(crate) struct Unrecorded;
 pub(crate) async fn once(app: &App, caller: &Caller, mut request: Request, body: Bytes, next: Next) -> Response {
     let asked = Asked::of(&request);
     let begun = match begin(app, caller, &asked, &body).await {
-        Ok(Begun::Answered(status, text)) => return replayed(status, text),
+        Ok(Begun::Answered(answer)) => return replayed(answer),
         Ok(Begun::Ours(key)) => key,
         Err(error) => return error.into_response(),
     };
@@ -75,7 +75,7 @@ impl Asked {
 
 enum Begun {
     Ours(IdempotencyKey),
-    Answered(u16, String),
+    Answered(RecordedAnswer),
 }
 
 async fn begin(app: &App, caller: &Caller, request: &Asked, body: &[u8]) -> Result<Begun> {
@@ -106,8 +106,8 @@ async fn begin(app: &App, caller: &Caller, request: &Asked, body: &[u8]) -> Resu
             .with_status(StatusCode::UNPROCESSABLE_ENTITY)
             .hinted("choose another key for another request"));
     }
-    if let Some((status, text)) = known.answer {
-        return Ok(Begun::Answered(status, text));
+    if let Some(answer) = known.answer {
+        return Ok(Begun::Answered(answer));
     }
     // One home has one daemon: what another process of this home left unanswered, nobody answers.
     let age = new.created_at.as_millisecond() - known.created_at.as_millisecond();
@@ -133,17 +133,23 @@ async fn end(app: &App, key: &IdempotencyKey, response: Response) -> Result<Resp
         .await
         .map_err(|_| ApiError::failed("the answer is too long to be remembered"))?;
     let mut db = store.write().await?;
-    let text = String::from_utf8_lossy(&bytes);
-    db.answer_idempotency_key(&key.account, &key.key, parts.status.as_u16(), &text).await?;
+    let location = parts.headers.get(header::LOCATION).and_then(|place| place.to_str().ok()).map(ToOwned::to_owned);
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let answer = RecordedAnswer { status: parts.status.as_u16(), text, location };
+    db.answer_idempotency_key(&key.account, &key.key, &answer).await?;
     db.commit().await?;
     Ok(Response::from_parts(parts, Body::from(bytes)))
 }
 
-fn replayed(status: u16, text: String) -> Response {
-    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
-    let mut response = (status, text).into_response();
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response.headers_mut().insert("idempotency-replayed", HeaderValue::from_static("true"));
+fn replayed(answer: RecordedAnswer) -> Response {
+    let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
+    let mut response = (status, answer.text).into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert("idempotency-replayed", HeaderValue::from_static("true"));
+    if let Some(place) = answer.location.and_then(|place| HeaderValue::try_from(place).ok()) {
+        headers.insert(header::LOCATION, place);
+    }
     response
 }
 

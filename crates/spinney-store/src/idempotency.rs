@@ -11,15 +11,24 @@ use crate::{Connection, Error};
 pub struct IdempotencyKey {
     pub account: AccountName,
     pub key: String,
-    /// Of method, path and body.
+    /// Of method, path, query and body.
     pub fingerprint: String,
     /// Which process answers it.
     pub boot: String,
     /// The id of what it makes, chosen before it is made: whoever answers it after a death makes the same.
     pub subject: String,
-    /// Status and text of the answer; none while it is being answered.
-    pub answer: Option<(u16, String)>,
+    /// None while it is being answered.
+    pub answer: Option<RecordedAnswer>,
     pub created_at: Timestamp,
+}
+
+/// What is given again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordedAnswer {
+    pub status: u16,
+    pub text: String,
+    /// Where to go on.
+    pub location: Option<String>,
 }
 
 fn idempotency_key(row: &AnyRow) -> Result<IdempotencyKey, Error> {
@@ -27,7 +36,8 @@ fn idempotency_key(row: &AnyRow) -> Result<IdempotencyKey, Error> {
     let (account, key) = (row.parsed()?, row.text()?);
     let (fingerprint, boot, subject) = (row.text()?, row.text()?, row.text()?);
     let status = row.optional_unsigned()?.and_then(|status| u16::try_from(status).ok());
-    let answer = status.zip(row.optional_text()?);
+    let (text, location) = (row.optional_text()?, row.optional_text()?);
+    let answer = status.zip(text).map(|(status, text)| RecordedAnswer { status, text, location });
     Ok(IdempotencyKey { account, key, fingerprint, boot, subject, answer, created_at: row.time()? })
 }
 
@@ -49,7 +59,8 @@ impl Connection {
 
     pub async fn idempotency_key(&mut self, account: &AccountName, key: &str) -> Result<Option<IdempotencyKey>, Error> {
         let query = sqlx::query(
-            "SELECT account, key, fingerprint, boot, subject, status, answer, created_at FROM idempotency_keys
+            "SELECT account, key, fingerprint, boot, subject, status, answer, location, created_at
+             FROM idempotency_keys
              WHERE account = $1 AND key = $2",
         );
         let row = self.fetch_optional(query.bind(account.as_str()).bind(key)).await?;
@@ -70,12 +81,13 @@ impl Connection {
         &mut self,
         account: &AccountName,
         key: &str,
-        status: u16,
-        answer: &str,
+        answer: &RecordedAnswer,
     ) -> Result<(), Error> {
-        let query = sqlx::query("UPDATE idempotency_keys SET status = $1, answer = $2 WHERE account = $3 AND key = $4");
-        let query = query.bind(i64::from(status)).bind(answer).bind(account.as_str()).bind(key);
-        self.execute(query).await.map(drop)
+        let query = sqlx::query(
+            "UPDATE idempotency_keys SET status = $1, answer = $2, location = $3 WHERE account = $4 AND key = $5",
+        );
+        let query = query.bind(i64::from(answer.status)).bind(&answer.text).bind(answer.location.as_deref());
+        self.execute(query.bind(account.as_str()).bind(key)).await.map(drop)
     }
 
     /// Forgets a key whose request was refused: it may be asked again.

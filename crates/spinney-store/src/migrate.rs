@@ -33,6 +33,7 @@ pub const MIGRATIONS: &[Migration] = &[
     migration!(8, "0008_events_of_jobs"),
     migration!(9, "0009_requests"),
     migration!(10, "0010_platforms"),
+    migration!(11, "0011_location"),
 ];
 
 impl Migration {

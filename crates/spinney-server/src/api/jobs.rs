@@ -2,6 +2,8 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::http::header::LOCATION;
+use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use serde::Deserialize;
 use spinney_core::{AgentName, BranchName, Cancel, CommitId, Job, JobRequest, JobStatus, Platform, WorkKind};
@@ -132,7 +134,7 @@ pub(crate) async fn create(
     caller: Caller,
     subject: Option<Extension<idempotency::Subject>>,
     Body(asked): Body<AskForJob>,
-) -> Result<(StatusCode, Json<document::Job>)> {
+) -> Result<Response> {
     let engine = app.engine_of(&caller);
     if asked.prompt.trim().is_empty() || asked.prompt.contains('\0') {
         return Err(ApiError::usage("`prompt` says what to do, and has no zero byte"));
@@ -169,8 +171,9 @@ pub(crate) async fn create(
     accepted(&engine, &jobs, &job).await
 }
 
-async fn accepted(engine: &Engine, jobs: &Jobs<'_>, job: &Job) -> Result<(StatusCode, Json<document::Job>)> {
-    Ok((StatusCode::ACCEPTED, Json(document::Job::load(engine, jobs, job).await?)))
+async fn accepted(engine: &Engine, jobs: &Jobs<'_>, job: &Job) -> Result<Response> {
+    let place = [(LOCATION, format!("/api/v1/jobs/{}", job.id))];
+    Ok((StatusCode::ACCEPTED, place, Json(document::Job::load(engine, jobs, job).await?)).into_response())
 }
 
 pub(crate) async fn show(
@@ -198,7 +201,7 @@ pub(crate) async fn cancel(
     caller: Caller,
     Path(id): Path<String>,
     OptionalBody(asked): OptionalBody<CancelJob>,
-) -> Result<(StatusCode, Json<document::Job>)> {
+) -> Result<Response> {
     let engine = app.engine_of(&caller);
     let jobs = app.jobs(&engine)?;
     let job = named::job(&jobs, &id).await?;
@@ -206,11 +209,7 @@ pub(crate) async fn cancel(
     accepted(&engine, &jobs, &jobs.require(&job.id).await?).await
 }
 
-pub(crate) async fn retry(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-) -> Result<(StatusCode, Json<document::Job>)> {
+pub(crate) async fn retry(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Result<Response> {
     let engine = app.engine_of(&caller);
     let jobs = app.jobs(&engine)?;
     let job = named::job(&jobs, &id).await?;
