@@ -64,7 +64,7 @@ pub use escape::{CheckoutPrint, escapes_in_words};
 pub use home::Home;
 pub use inspect::{Details, Shown};
 pub use lookup::Among;
-pub use pool::{Drained, Filled, MemberState, Patience, PoolMember, PoolStatus};
+pub use pool::{Drained, Filled, MemberState, Patience, PoolMember, PoolStatus, PoolStatuses};
 pub use reconcile::Finding;
 pub use remove::Removed;
 pub use repositories::AddRepository;

@@ -241,17 +241,6 @@ impl Engine {
         Err(Error::Internal { what: format!("no free name like `{wanted}` is left") })
     }
 
-    /// Every repository of this node that is there.
-    pub async fn contexts(&self) -> Result<Vec<Context>> {
-        let mut contexts = Vec::new();
-        for repository in self.repositories().await? {
-            if repository.common_dir.exists() {
-                contexts.push(self.known_repository(repository).await?);
-            }
-        }
-        Ok(contexts)
-    }
-
     pub async fn repositories(&self) -> Result<Vec<Repository>> {
         Ok(self.store.read().await?.repositories(&self.account, self.home.node()).await?)
     }

@@ -1,94 +1,14 @@
 //! The API, resource by resource: what it does, and what it says to whoever asks wrongly.
 
+mod api_support;
 mod common;
 mod job_support;
 
 use std::fs;
 use std::thread;
 
-use job_support::{LONG, Workshop};
+use api_support::{Served, names, refused, text};
 use serde_json::{Value, json};
-use spinney_testkit::{Daemon, HttpClient, Reply, wait_until};
-
-/// A daemon over a workshop, and somebody who may do everything in it.
-struct Served {
-    daemon: Daemon,
-    client: HttpClient,
-    repository: Value,
-    workshop: Workshop,
-}
-
-impl Served {
-    fn new(settings: &str) -> Self {
-        let workshop = Workshop::new(settings);
-        let token = create_token(&workshop, "admin", &[]);
-        let daemon = Daemon::start(&workshop.cli);
-        let client = daemon.client().with_token(&token);
-        let path = workshop.story.repository.path();
-        let repository = client.post("/api/v1/repositories", &json!({ "path": path })).expects(201).json();
-        Self { daemon, client, repository, workshop }
-    }
-
-    fn repository(&self) -> &str {
-        self.repository["name"].as_str().unwrap()
-    }
-
-    /// Somebody of another account, who may do everything in that.
-    fn stranger(&self) -> HttpClient {
-        self.client.post("/api/v1/accounts", &json!({ "name": "acme" })).expects(201);
-        let token = create_token(&self.workshop, "admin", &["--account", "acme"]);
-        self.daemon.client().with_token(&token)
-    }
-
-    #[track_caller]
-    fn get(&self, target: &str) -> Value {
-        self.client.get(target).expects(200).json()
-    }
-
-    /// A workspace for an issue.
-    #[track_caller]
-    fn issue(&self, number: u64) -> Value {
-        let body = json!({ "repository": self.repository(), "kind": "issue", "key": number.to_string() });
-        self.client.post("/api/v1/workspaces", &body).expects(201).json()
-    }
-
-    #[track_caller]
-    fn job(&self, work: &str, prompt: &str) -> Value {
-        let body = json!({ "repository": self.repository(), "agent": "coder", "prompt": prompt, "kind": "issue", "key": work });
-        self.client.post("/api/v1/jobs", &body).expects(202).json()
-    }
-
-    #[track_caller]
-    fn wait_for(&self, id: &str, status: &str) -> Value {
-        let target = format!("/api/v1/jobs/{id}");
-        wait_until(|| self.get(&target)["status"] == status, LONG);
-        self.get(&target)
-    }
-}
-
-fn create_token(workshop: &Workshop, scope: &str, more: &[&str]) -> String {
-    let arguments = [&["token", "create", "--name", scope, "--scope", scope, "--json"], more].concat();
-    workshop.cli.run(&arguments).ok().json()["token"].as_str().unwrap().to_owned()
-}
-
-/// Asserts that something is refused so, in the one form of an error.
-#[track_caller]
-fn refused(reply: &Reply, status: u16, kind: &str) -> Value {
-    assert_eq!(reply.status, status, "{}", reply.told());
-    let error = reply.json()["error"].clone();
-    assert_eq!(error["kind"], kind, "{error}");
-    assert!(!error["message"].as_str().unwrap().is_empty() && error["hints"].is_array(), "{error}");
-    error
-}
-
-fn names(page: &Value, list: &str) -> Vec<String> {
-    page[list].as_array().unwrap().iter().map(|entry| text(entry, "name")).collect()
-}
-
-#[track_caller]
-fn text(value: &Value, key: &str) -> String {
-    value[key].as_str().unwrap_or_else(|| panic!("no text `{key}` in {value:#}")).to_owned()
-}
 
 #[test]
 fn workspaces_are_made_listed_judged_removed_and_restored() {

@@ -19,7 +19,7 @@ mod template;
 pub use fill::{Filled, Patience};
 pub(crate) use lock::PoolLock;
 pub use retire::Drained;
-pub use survey::{MemberState, PoolMember, PoolStatus};
+pub use survey::{MemberState, PoolMember, PoolStatus, PoolStatuses};
 
 use spinney_core::config::Config;
 use spinney_core::names::content_hash;

@@ -10,7 +10,7 @@ use super::settings_hash;
 use crate::context::Context;
 use crate::lookup::Among;
 use crate::plan::Base;
-use crate::{Engine, Result};
+use crate::{Engine, Error, Result};
 
 /// What a member is good for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -63,7 +63,28 @@ struct LastFailure {
     error: String,
 }
 
+/// The pools of all repositories that could be looked at, and why the others could not.
+#[derive(Debug)]
+pub struct PoolStatuses {
+    pub pools: Vec<PoolStatus>,
+    pub failed: Vec<(RepositoryName, Error)>,
+}
+
 impl Engine {
+    /// Looks at the pools of all repositories; one that can't be opened hides no other.
+    pub async fn pool_statuses(&self) -> Result<PoolStatuses> {
+        let (mut pools, mut failed) = (Vec::new(), Vec::new());
+        for repository in self.repositories().await? {
+            let name = repository.name.clone();
+            let looked = async { self.pool_status(&self.known_repository(repository).await?).await };
+            match looked.await {
+                Ok(pool) => pools.push(pool),
+                Err(error) => failed.push((name, error)),
+            }
+        }
+        Ok(PoolStatuses { pools, failed })
+    }
+
     /// Looks at a repository's pool, from the store and what is known of base.
     pub async fn pool_status(&self, context: &Context) -> Result<PoolStatus> {
         let base = self.known_base(context, None).await.ok();

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::Response;
 use serde::Deserialize;
 use spinney_core::WorkspaceStatus;
-use spinney_engine::{Patience, What};
+use spinney_engine::{Patience, PoolStatuses, What};
 use spinney_jobs::Forgotten;
 use utoipa::{IntoParams, ToSchema};
 
@@ -172,15 +172,11 @@ pub(crate) async fn pools(
         None => None,
     };
     begin(&app, &caller, "pool.status", async move {
-        let contexts = match one {
-            Some(context) => vec![context],
-            None => engine.contexts().await?,
+        let statuses = match one {
+            Some(context) => PoolStatuses { pools: vec![engine.pool_status(&context).await?], failed: Vec::new() },
+            None => engine.pool_statuses().await?,
         };
-        let mut pools = Vec::new();
-        for context in &contexts {
-            pools.push(document::Pool::of(&engine.pool_status(context).await?));
-        }
-        Answer::ok(document::Pools { pools })
+        Answer::ok(document::Pools::of(&statuses))
     })
     .await
 }

@@ -1,6 +1,7 @@
 //! Lists that are told as a whole.
 
 use serde::Serialize;
+use spinney_core::RepositoryName;
 use utoipa::ToSchema;
 
 use super::{Account, Agent, Failure, Pool, PurgedWorkspace, Repository, Timestamp, Token, TrashedWorkspace};
@@ -33,6 +34,22 @@ pub struct Tokens {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Pools {
     pub pools: Vec<Pool>,
+    /// Repositories whose pools could not be looked at.
+    pub failed: Vec<Failure>,
+}
+
+impl Pools {
+    #[must_use]
+    pub fn of(statuses: &spinney_engine::PoolStatuses) -> Self {
+        let failure = |(name, error): &(RepositoryName, spinney_engine::Error)| Failure {
+            name: name.to_string(),
+            error: error.into(),
+        };
+        Self {
+            pools: statuses.pools.iter().map(Pool::of).collect(),
+            failed: statuses.failed.iter().map(failure).collect(),
+        }
+    }
 }
 
 /// What is in the trash, oldest first.

@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use serde_json::json;
 use spinney_core::names::cut_for_message;
-use spinney_engine::{Context, Drained, Engine, Filled, MemberState, Patience, PoolStatus, plural};
+use spinney_engine::{Context, Drained, Engine, Filled, MemberState, Patience, PoolStatus, PoolStatuses, plural};
 use spinney_server::document;
 
 use crate::app::App;
@@ -62,20 +61,19 @@ pub async fn run(app: &App, args: PoolArgs) -> Result<u8> {
 
 async fn status(app: &App) -> Result<u8> {
     let engine = app.engine().await?;
-    let contexts = match app.context_if_any(&engine).await? {
-        Some(context) => vec![context],
-        None => engine.contexts().await?,
+    let statuses = match app.context_if_any(&engine).await? {
+        Some(context) => PoolStatuses { pools: vec![engine.pool_status(&context).await?], failed: Vec::new() },
+        None => engine.pool_statuses().await?,
     };
-    let mut pools = Vec::new();
-    for context in &contexts {
-        pools.push(engine.pool_status(context).await?);
-    }
     if app.ui.json {
-        let pools: Vec<_> = pools.iter().map(document::Pool::of).collect();
-        app.ui.print_json(&json!({ "pools": pools }));
+        app.ui.print_json(&document::Pools::of(&statuses));
         return Ok(0);
     }
-    if pools.is_empty() {
+    let PoolStatuses { pools, failed } = statuses;
+    for (name, error) in &failed {
+        app.ui.warn(format!("{name}: {}", document::Error::message_of(error)));
+    }
+    if pools.is_empty() && failed.is_empty() {
         app.ui.say("no repository yet: run `spinney new --issue 42` in one, or `spinney repo add URL`");
     }
     for pool in &pools {
