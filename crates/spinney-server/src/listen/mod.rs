@@ -1,5 +1,6 @@
 //! Connections: over TCP, with TLS or without, and over a Unix socket for whoever owns the home.
 
+mod impatient;
 mod socket;
 mod tls;
 
@@ -13,14 +14,15 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
+use self::impatient::Impatient;
 use crate::Stop;
 
 pub(crate) use socket::bind as bind_socket;
@@ -28,6 +30,10 @@ pub use tls::{TlsError, acceptor};
 
 /// How long a client may take to send the head of a request, or to shake hands.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a client may take nothing of what is sent to it.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+/// How much waits for a slow client here, and again in the system.
+const WAITING_BYTES: usize = 128 << 10;
 /// How many connections there are at most; whoever comes later waits.
 const MAX_CONNECTIONS: usize = 2048;
 /// How long requests that are under way may take when everything ends.
@@ -93,15 +99,7 @@ pub(crate) async fn serve(listener: Listener, router: Router, stop: Stop) {
                     Ok(Err(_)) | Err(_) => return,
                 },
             };
-            let service = hyper::service::service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
-                let mut request: Request = request.map(Body::new);
-                request.extensions_mut().insert(peer);
-                router.clone().oneshot(request)
-            });
-            let mut builder = hyper::server::conn::http1::Builder::new();
-            builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
-            // A client that went away is no news.
-            let _ = watcher.watch(builder.serve_connection(TokioIo::new(stream), service)).await;
+            converse(stream, peer, router, watcher).await;
         });
     }
     if let Listener::Socket(_, path) = &listener {
@@ -111,24 +109,38 @@ pub(crate) async fn serve(listener: Listener, router: Router, stop: Stop) {
     let _ = timeout(DRAIN, graceful.shutdown()).await;
 }
 
+/// Answers the requests of a connection until it ends.
+async fn converse(stream: Box<dyn Stream>, peer: Peer, router: Router, watcher: Watcher) {
+    let service = hyper::service::service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
+        let mut request: Request = request.map(Body::new);
+        request.extensions_mut().insert(peer);
+        router.clone().oneshot(request)
+    });
+    let mut builder = hyper::server::conn::http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(WAITING_BYTES);
+    let stream = TokioIo::new(Impatient::new(stream, WRITE_TIMEOUT));
+    // A client that went away, or that reads nothing, is no news.
+    let _ = watcher.watch(builder.serve_connection(stream, service)).await;
+}
+
 trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 
 enum Accepted {
     Plain(Box<dyn Stream>),
-    Tls(tokio::net::TcpStream, TlsAcceptor),
+    Tls(TcpStream, TlsAcceptor),
 }
 
 async fn accept(listener: &Listener) -> io::Result<(Accepted, Peer)> {
     match listener {
         Listener::Tcp(listener) => {
             let (stream, peer) = listener.accept().await?;
-            let _ = stream.set_nodelay(true);
+            set_up(&stream);
             Ok((Accepted::Plain(Box::new(stream)), Peer::Network(peer)))
         }
         Listener::Tls(listener, acceptor) => {
             let (stream, peer) = listener.accept().await?;
-            let _ = stream.set_nodelay(true);
+            set_up(&stream);
             Ok((Accepted::Tls(stream, acceptor.clone()), Peer::Network(peer)))
         }
         Listener::Socket(listener, _) => loop {
@@ -137,5 +149,52 @@ async fn accept(listener: &Listener) -> io::Result<(Accepted, Peer)> {
                 return Ok((Accepted::Plain(Box::new(stream)), Peer::Owner));
             }
         },
+    }
+}
+
+/// Sends what there is at once, and keeps no more of it for a slow client than is said.
+fn set_up(stream: &TcpStream) {
+    // A connection that refuses to be set up is about to end.
+    let _ = stream.set_nodelay(true);
+    let _ = rustix::net::sockopt::set_socket_send_buffer_size(stream, WAITING_BYTES);
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::get;
+    use futures_util::stream;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+    /// A connection to somebody who tells without an end, what its server does, and what would end that.
+    fn endless() -> (tokio::io::DuplexStream, tokio::task::JoinHandle<()>, GracefulShutdown) {
+        let (client, server) = tokio::io::duplex(1024);
+        let chunks =
+            || async { Body::from_stream(stream::repeat(Ok::<_, std::convert::Infallible>(vec![b'x'; 4096]))) };
+        let router = Router::new().route("/", get(chunks));
+        let graceful = GracefulShutdown::new();
+        let conversation = converse(Box::new(server), Peer::Owner, router, graceful.watcher());
+        (client, tokio::spawn(conversation), graceful)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_reads_nothing_is_let_go() {
+        let (mut client, conversation, _graceful) = endless();
+        client.write_all(REQUEST).await.unwrap();
+        timeout(2 * WRITE_TIMEOUT, conversation).await.expect("the connection is held").unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_reads_slowly_is_told_on() {
+        let (mut client, conversation, _graceful) = endless();
+        client.write_all(REQUEST).await.unwrap();
+        for _ in 0..20 {
+            tokio::time::sleep(WRITE_TIMEOUT / 2).await;
+            assert!(client.read(&mut [0; 512]).await.unwrap() > 0);
+        }
+        assert!(!conversation.is_finished());
     }
 }
