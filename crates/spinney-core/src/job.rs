@@ -128,6 +128,9 @@ pub struct JobRequest {
     /// The repository whose configuration has the agent, where that is not the one it works on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub configured_in: Option<RepositoryName>,
+    /// The URL that is cloned before it begins; from then on it works on that clone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clone_url: Option<String>,
     /// How many jobs of its agent may run at once, as configured when it was asked for: others tell by it whether it waits
     /// for its agent. Zero: no limit.
     pub max_concurrent: u32,

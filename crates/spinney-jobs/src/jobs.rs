@@ -79,10 +79,12 @@ impl<'e> Jobs<'e> {
             });
         }
         let configured_in = context.repository.name.clone();
-        let context = self.repository_of(context, &agent).await?;
+        let (context, clone_url) = self.repository_of(context, &agent).await?;
         let mut request = new.request;
         request.configured_in = (configured_in != context.repository.name).then_some(configured_in);
         request.max_concurrent = agent.config.max_concurrent;
+        let place = agent.static_place(&context).filter(|_| clone_url.is_none());
+        request.clone_url = clone_url;
         let id = new.id.unwrap_or_else(JobId::generate);
         let work = new.work.unwrap_or_else(|| Work { kind: WorkKind::Job, key: id.to_string() });
         let mut job = Job {
@@ -99,7 +101,7 @@ impl<'e> Jobs<'e> {
             waits_for: None,
             cancel: Cancel::No,
             attempt: 0,
-            place: agent.static_place(&context),
+            place,
             workspace_id: None,
             request,
             outcome: Outcome::default(),
@@ -122,30 +124,48 @@ impl<'e> Jobs<'e> {
     }
 
     /// The repository that an agent works on: the one at hand, the one that its `working_directory` lies in, or a managed
-    /// clone of its `url`.
-    async fn repository_of(&self, context: Context, agent: &Agent) -> Result<Context> {
+    /// clone of its `url`. A clone takes long, and is for the job's own process to make: until then, the repository at hand
+    /// stands for it, and the URL says so.
+    async fn repository_of(&self, context: Context, agent: &Agent) -> Result<(Context, Option<String>)> {
         let directory = &agent.config.working_directory;
         if let Some(url) = &directory.url {
-            return self.clone_of(&agent.name, directory, url).await;
+            return Ok(match self.known_clone(&agent.name, directory, url).await? {
+                Some(clone) => (clone, None),
+                None => (context, Some(url.clone())),
+            });
         }
         let place = agent.directory(&context);
         if agent.is_static() || context.git.root().is_none_or(|root| place.starts_with(root)) {
-            return Ok(context);
+            return Ok((context, None));
         }
-        Ok(self.engine.repository(Some(&place.to_string_lossy()), self.engine.home().root()).await?)
+        Ok((self.engine.repository(Some(&place.to_string_lossy()), self.engine.home().root()).await?, None))
     }
 
-    /// The managed clone that an agent works on; made, where it may be.
-    pub(crate) async fn clone_of(&self, agent: &AgentName, directory: &WorkingDirectory, url: &str) -> Result<Context> {
+    /// The managed clone of an agent's `url`; none where it is still to be made, and may be.
+    pub(crate) async fn known_clone(
+        &self,
+        agent: &AgentName,
+        directory: &WorkingDirectory,
+        url: &str,
+    ) -> Result<Option<Context>> {
         let known = self.engine.repositories().await?;
         if let Some(clone) = known.into_iter().find(|known| known.managed && known.url.as_deref() == Some(url)) {
-            return Ok(self.engine.repository(Some(&clone.name.to_string()), self.engine.home().root()).await?);
+            let name = clone.name.to_string();
+            return Ok(Some(self.engine.repository(Some(&name), self.engine.home().root()).await?));
         }
-        if !directory.auto_clone {
-            return Err(Error::Refused {
-                message: format!("agent `{agent}` works on `{url}`, which is not cloned yet"),
-                hint: format!("`spinney repo add {url}` clones it; `auto_clone = true` lets its jobs do so"),
-            });
+        if directory.auto_clone {
+            return Ok(None);
+        }
+        Err(Error::Refused {
+            message: format!("agent `{agent}` works on `{url}`, which is not cloned yet"),
+            hint: format!("`spinney repo add {url}` clones it; `auto_clone = true` lets its jobs do so"),
+        })
+    }
+
+    /// The managed clone of an agent's `url`; made, where it is not there.
+    pub(crate) async fn clone_of(&self, agent: &AgentName, directory: &WorkingDirectory, url: &str) -> Result<Context> {
+        if let Some(clone) = self.known_clone(agent, directory, url).await? {
+            return Ok(clone);
         }
         let add = spinney_engine::AddRepository { depth: directory.clone_depth, ..Default::default() };
         Ok(self.engine.add_repository(url, self.engine.home().root(), &add, &|_| {}).await?)
@@ -154,7 +174,8 @@ impl<'e> Jobs<'e> {
     async fn insert(&self, job: &mut Job, busy: Busy) -> Result<()> {
         let mut db = self.engine.store().write().await?;
         db.lock_queue(&job.node).await?;
-        if let Some(workspace) = db.workspace_of_work(&job.repository_id, &job.work).await?
+        if job.request.clone_url.is_none()
+            && let Some(workspace) = db.workspace_of_work(&job.repository_id, &job.work).await?
             && job.place.is_none()
         {
             job.place = Some(workspace.id.to_string());

@@ -64,7 +64,8 @@ fn contend(one: &Job, other: &Job) -> bool {
 
 /// Whether two jobs are for the same piece of work.
 pub(crate) fn is_same_work(one: &Job, other: &Job) -> bool {
-    one.repository_id == other.repository_id && one.work == other.work
+    let same_repository = one.repository_id == other.repository_id && one.request.clone_url == other.request.clone_url;
+    same_repository && one.work == other.work
 }
 
 fn is_same_agent(one: &Job, other: &Job) -> bool {

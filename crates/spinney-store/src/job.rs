@@ -156,6 +156,13 @@ impl Connection {
         Ok(self.execute(query).await? > 0)
     }
 
+    /// Notes that a job works on another repository than the one that it was asked for at.
+    pub async fn move_job(&mut self, job: &Job) -> Result<(), Error> {
+        let query = sqlx::query("UPDATE jobs SET repository_id = $2, request = $3 WHERE id = $1");
+        let query = query.bind(job.id.as_str()).bind(job.repository_id.as_str());
+        self.execute(query.bind(serde_json::json!(job.request).to_string())).await.map(drop)
+    }
+
     /// Makes a job that has ended wait for its turn again; `false` when it has not ended.
     pub async fn reopen_job(&mut self, id: &JobId) -> Result<bool, Error> {
         let query = sqlx::query(

@@ -5,9 +5,13 @@ mod common;
 mod job_support;
 
 use std::fs;
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
 
 use api_support::{Served, names, refused, text};
+use job_support::LONG;
 use serde_json::json;
+use spinney_testkit::wait_until;
 
 #[test]
 fn a_repository_that_can_not_be_opened_hides_no_other() {
@@ -55,4 +59,27 @@ fn what_is_asked_again_is_answered_again_with_where_to_go_on() {
     keyed.delete(&format!("{own}?force=false")).expects(200);
     refused(&keyed.delete(&format!("{own}?force=true")), 422, "usage");
     assert_eq!(keyed.delete(&format!("{own}?force=false")).expects(200).header("idempotency-replayed"), Some("true"));
+}
+
+#[test]
+fn a_clone_that_takes_long_is_made_by_the_job_and_not_by_the_request() {
+    // Takes connections, and never says anything.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/acme/library.git", silent.local_addr().unwrap());
+    let served = Served::new(&format!(
+        "working_directory = {{ url = \"{url}\", auto_clone = true }}\n\
+         [agents.coder.schedules.late]\ntype = \"cron\"\ncron = \"0 0 29 2 *\"\nprompt = \"print x\"\n"
+    ));
+    let began = Instant::now();
+    let job = served.job("1", "print x");
+    // Nor does who only looks wait for it.
+    let schedules = served.get("/api/v1/schedules");
+    assert!(text(&schedules["problems"][0], "message").contains("not cloned yet"), "{schedules}");
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    assert_eq!((&job["status"], &job["repository"]), (&json!("pending"), &json!(served.repository())));
+    let id = text(&job, "id");
+    let log = format!("/api/v1/jobs/{id}/log");
+    wait_until(|| served.client.get(&log).expects(200).text().contains("clones `http"), LONG);
+    served.client.send("POST", &format!("/api/v1/jobs/{id}/cancel"), b"").expects(202);
+    served.wait_for(&id, "cancelled");
 }

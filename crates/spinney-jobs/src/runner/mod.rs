@@ -1,6 +1,7 @@
 //! The way of a job, in the process of its own that runs it:
 //!
-//! 1. **turn**: it waits until it may start ([`turn`]), and its row says `running`;
+//! 1. **turn**: it waits until it may start ([`turn`]), and its row says `running`; where its agent's clone is not made
+//!    yet, it makes that ([`clone`]), and waits for its turn there;
 //! 2. **set up** ([`setup`]): the engine gives it its workspace, or it has a directory as it is;
 //! 3. **before_run** hooks, in the workspace ([`hooks`]);
 //! 4. **sessions** ([`sessions`]): one or more conversations of the runtime in that same workspace;
@@ -13,6 +14,7 @@
 //! leads to 6; the work stays where it is. When this process dies, whoever looks next finds the lock free and the row not
 //! over ([`crate::Jobs::recover`]); `retry` goes on in the same workspace and session.
 
+mod clone;
 mod deliver;
 mod environment;
 mod escape;
@@ -203,7 +205,12 @@ impl Run<'_> {
             // An earlier attempt died after that. Its workspace may be gone already, and a sweep takes it else.
             return (None, Ok(()));
         }
-        let place = match self.require_forge().await {
+        // Of a clone, it is asked once there is one.
+        let has_forge = match self.job.request.clone_url {
+            Some(_) => Ok(()),
+            None => self.require_forge().await,
+        };
+        let place = match has_forge {
             Ok(()) => self.take_turn_and_place().await,
             Err(end) => Err(end),
         };

@@ -28,6 +28,10 @@ impl Run<'_> {
         loop {
             self.wait_for_turn().await?;
             fail::point("job.started")?;
+            if let Some(url) = self.job.request.clone_url.clone() {
+                self.move_to_clone(&url).await?;
+                continue;
+            }
             let place = match self.set_up().await {
                 Err(End::Blocked(why)) if self.job.request.waits_for_room => {
                     self.wait_for_room(why).await?;
@@ -90,6 +94,7 @@ impl Run<'_> {
         let mut db = store.write().await?;
         db.lock_queue(&self.job.node).await?;
         if self.job.place.is_none()
+            && self.job.request.clone_url.is_none()
             && let Some(workspace) = db.workspace_of_work(&self.job.repository_id, &self.job.work).await?
         {
             self.job.place = Some(workspace.id.to_string());
@@ -166,7 +171,7 @@ impl Run<'_> {
     }
 
     /// Goes back from those who run to those who wait.
-    async fn wait_again(&mut self) -> Step<()> {
+    pub(super) async fn wait_again(&mut self) -> Step<()> {
         let waiting = Job { status: JobStatus::Pending, attempt: self.job.attempt - 1, ..self.job.clone() };
         let mut db = self.jobs.engine.store().write().await?;
         if db.update_job(&waiting, JobStatus::Running).await? {

@@ -35,7 +35,7 @@ impl Schedules<'_> {
     /// Lists what is configured. One that no tick has seen yet is told as it would be planned now.
     pub async fn list(&self) -> Result<Listing> {
         let engine = self.jobs.engine;
-        let found = self.load_configured().await?;
+        let found = self.load_configured(false).await?;
         let rows = engine.store().read().await?.schedules(engine.account(), engine.home().node()).await?;
         let now = Timestamp::now();
         let listed = |configured: Configured| {
@@ -88,7 +88,7 @@ impl Schedules<'_> {
             let right_repository = which.repository.as_ref().is_none_or(|name| *name == configured.repository);
             right_repository && configured.key.agent.as_ref() == Some(&which.agent) && configured.key.name == which.name
         };
-        let mut found = self.load_configured().await?.schedules;
+        let mut found = self.load_configured(false).await?.schedules;
         found.retain(is_meant);
         let (agent, name) = (which.agent.to_string(), which.name.to_string());
         match found.len() {

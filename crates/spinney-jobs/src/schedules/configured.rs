@@ -57,7 +57,9 @@ pub(super) struct Found {
 }
 
 impl Schedules<'_> {
-    pub(super) async fn load_configured(&self) -> Result<Found> {
+    /// Loads what is configured. Who only asks does not wait for clones: a schedule whose clone is still to be made is a
+    /// problem, until a tick has made it.
+    pub(super) async fn load_configured(&self, clones: bool) -> Result<Found> {
         let mut found = Found::default();
         for repository in self.jobs.engine.repositories().await? {
             if !repository.common_dir.exists() {
@@ -69,7 +71,7 @@ impl Schedules<'_> {
             }
         }
         if self.jobs.engine.account() == OPERATORS_ACCOUNT {
-            self.add_operators(&mut found).await;
+            self.add_operators(&mut found, clones).await;
         }
         Ok(found)
     }
@@ -89,10 +91,10 @@ impl Schedules<'_> {
     }
 
     /// What the operator's file says, each of its agents for the repository that it works on.
-    async fn add_operators(&self, found: &mut Found) {
+    async fn add_operators(&self, found: &mut Found, clones: bool) {
         let agents = self.jobs.engine.config().agents.iter().filter(|(_, config)| !config.schedules.is_empty());
         for (agent, config) in agents {
-            match self.repository_of(agent, config).await {
+            match self.repository_of(agent, config, clones).await {
                 // The repository may have a word in it too.
                 Ok(context) => {
                     let merged = context.config().agents.get(agent).unwrap_or(config);
@@ -112,10 +114,17 @@ impl Schedules<'_> {
         }
     }
 
-    async fn repository_of(&self, agent: &AgentName, config: &AgentConfig) -> Result<Context> {
+    async fn repository_of(&self, agent: &AgentName, config: &AgentConfig, clones: bool) -> Result<Context> {
         let directory = &config.working_directory;
         if let Some(url) = &directory.url {
-            return self.jobs.clone_of(agent, directory, url).await;
+            if clones {
+                return self.jobs.clone_of(agent, directory, url).await;
+            }
+            let known = self.jobs.known_clone(agent, directory, url).await?;
+            return known.ok_or_else(|| Error::Refused {
+                message: format!("`{url}`, which agent `{agent}` works on, is not cloned yet"),
+                hint: "a daemon clones it by itself, in a moment".to_owned(),
+            });
         }
         if !Path::new(&directory.root).is_absolute() {
             return Err(Error::Refused {

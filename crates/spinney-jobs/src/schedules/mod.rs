@@ -61,7 +61,7 @@ impl<'e> Schedules<'e> {
         if !self.settle_claims().await? {
             wake = wake.min(now.plus(SETTLE_WITHIN));
         }
-        for configured in self.load_configured().await?.schedules {
+        for configured in self.load_configured(true).await?.schedules {
             match self.attend(&configured, now).await {
                 Ok(next) => wake = wake.min(next),
                 Err(error) => {
