@@ -148,6 +148,9 @@ pub struct Outcome {
     pub delivered: bool,
     /// How often a daemon took it up again.
     pub resumed: u32,
+    /// By which mark somebody asked last to run it again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retried_by: Option<JobId>,
     /// Whether it waits for room: then it stands in nobody's way.
     pub blocked: bool,
     /// Where its branch is to be pushed to, as it was before the agent began.

@@ -274,6 +274,19 @@ impl<'e> Jobs<'e> {
 
     /// Runs a job that has ended again: in the same workspace, and in the same session where its runtime can.
     pub async fn retry(&self, job: &Job) -> Result<Job> {
+        self.reopen(job, None).await
+    }
+
+    /// The same, once: who asks again with the same mark, because nobody told what came of it, finds it done.
+    pub async fn retry_once(&self, job: &Job, mark: &JobId) -> Result<Job> {
+        let known = self.load(&job.id).await?;
+        if known.outcome.retried_by.as_ref() == Some(mark) {
+            return Ok(known);
+        }
+        self.reopen(job, Some(mark)).await
+    }
+
+    async fn reopen(&self, job: &Job, mark: Option<&JobId>) -> Result<Job> {
         if job.node != *self.engine.home().node() {
             return Err(Error::OtherNode { id: job.id.clone() });
         }
@@ -293,8 +306,9 @@ impl<'e> Jobs<'e> {
         if completed {
             // There is nothing left to deliver: somebody wants it done once more.
             (job.outcome.finished, job.outcome.delivered) = (false, false);
-            db.record_outcome(&job.id, &job.outcome).await?;
         }
+        job.outcome.retried_by = mark.cloned();
+        db.record_outcome(&job.id, &job.outcome).await?;
         db.commit().await?;
         self.start(&job, lock).await?;
         Ok(job)
@@ -467,6 +481,24 @@ mod tests {
         db.insert_job(&job).await.unwrap();
         db.commit().await.unwrap();
         job
+    }
+
+    #[tokio::test]
+    async fn what_is_asked_twice_with_one_mark_is_tried_again_once() {
+        let home = tempfile::tempdir().unwrap();
+        let (local, name) = (engine(home.path()).await, "acme".parse().unwrap());
+        let job = their_job(&local, &name).await;
+        let acme = local.for_account(&name);
+        let jobs = Jobs::open(&acme, Launcher { program: "/bin/true".into(), arguments: Vec::new() }).unwrap();
+        let bury = async || while jobs.recover().await.unwrap().is_empty() {};
+        bury().await;
+        let mark = JobId::generate();
+        assert_eq!(jobs.retry_once(&job, &mark).await.unwrap().status, JobStatus::Pending);
+        bury().await;
+        let again = jobs.retry_once(&job, &mark).await.unwrap();
+        assert_eq!((again.status, again.id), (JobStatus::Interrupted, job.id.clone()), "it was tried again once");
+        assert_eq!(jobs.retry_once(&job, &JobId::generate()).await.unwrap().status, JobStatus::Pending);
+        bury().await;
     }
 
     #[tokio::test]

@@ -32,7 +32,7 @@ const GIVEN_UP_AFTER: Duration = Duration::from_secs(60);
 const MAX_ANSWER_BYTES: usize = 4 << 20;
 const MAX_KEY_BYTES: usize = 200;
 
-/// The id of what a request makes.
+/// The id of what a request makes, and the mark of what it changes.
 #[derive(Debug, Clone)]
 pub(crate) struct Subject(pub JobId);
 

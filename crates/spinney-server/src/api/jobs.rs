@@ -209,10 +209,18 @@ pub(crate) async fn cancel(
     accepted(&engine, &jobs, &jobs.require(&job.id).await?).await
 }
 
-pub(crate) async fn retry(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Result<Response> {
+pub(crate) async fn retry(
+    State(app): State<App>,
+    caller: Caller,
+    subject: Option<Extension<idempotency::Subject>>,
+    Path(id): Path<String>,
+) -> Result<Response> {
     let engine = app.engine_of(&caller);
     let jobs = app.jobs(&engine)?;
     let job = named::job(&jobs, &id).await?;
-    let job = jobs.retry(&job).await?;
+    let job = match subject {
+        Some(Extension(idempotency::Subject(mark))) => jobs.retry_once(&job, &mark).await?,
+        None => jobs.retry(&job).await?,
+    };
     accepted(&engine, &jobs, &job).await
 }
