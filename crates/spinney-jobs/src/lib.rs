@@ -35,4 +35,5 @@ pub use jobs::{Busy, Jobs, NewJob};
 pub use launch::{COMMAND, Launcher};
 pub use log::LogReader;
 pub use retention::Forgotten;
+pub use runner::ConfiguredLimits;
 pub use sink::Sink;

@@ -4,12 +4,19 @@ use std::collections::HashMap;
 
 use spinney_core::{Job, JobStatus, Workspace, WorkspaceId};
 use spinney_engine::{Among, Engine};
-use spinney_jobs::{Error, Jobs, Launcher};
+use spinney_jobs::{ConfiguredLimits, Error, Jobs, Launcher};
 use spinney_server::document;
 
 use crate::app::App;
 use crate::background;
 use crate::error::{CliError, Result};
+
+impl ConfiguredLimits for App {
+    fn max_workers(&self) -> Option<u32> {
+        // What can't be read now, as while somebody writes it, counts as it did.
+        Some(self.layers().ok()?.resolve().ok()?.config.limits.max_workers)
+    }
+}
 
 /// Opens the jobs of this home, to be run by this very program.
 pub fn open<'e>(app: &App, engine: &'e Engine) -> Result<Jobs<'e>> {

@@ -219,3 +219,16 @@ fn so_they_do_on_postgresql() {
         ("0", "0")
     );
 }
+
+#[test]
+fn a_job_that_waits_heeds_the_limit_that_is_configured_by_now() {
+    let workshop = Workshop::new("[limits]\nmax_workers = 1\n");
+    let first = workshop.detach(&["--issue", "1"], &workshop.hold("first"));
+    workshop.wait_for_agent("first");
+    let second = workshop.detach(&["--issue", "2"], "print x");
+    wait_until(|| workshop.job(&second).0["waits_for"] == "a worker (1 of 1 busy)", LONG);
+    workshop.configure("[limits]\nmax_workers = 2\n");
+    workshop.wait_for(&second, "completed");
+    workshop.let_go("first");
+    workshop.wait_for(&first, "completed");
+}

@@ -42,6 +42,7 @@ use crate::{Agent, Error, Jobs, Result, Sink, events};
 #[derive(Debug)]
 pub(crate) struct Run<'a> {
     jobs: &'a Jobs<'a>,
+    limits: &'a dyn ConfiguredLimits,
     job: Job,
     agent: Agent,
     context: Context,
@@ -49,6 +50,12 @@ pub(crate) struct Run<'a> {
     control: Control,
     /// The second look at the main checkout, while it goes on.
     escapes: Option<escape::Escapes>,
+}
+
+/// What is configured by now: a job may wait for longer than its configuration stays as it was.
+pub trait ConfiguredLimits: std::fmt::Debug + Sync {
+    /// How many jobs may run at once; none when it can't be told.
+    fn max_workers(&self) -> Option<u32>;
 }
 
 /// How a job ends when it does not complete.
@@ -99,7 +106,7 @@ impl<E: Into<Error>> From<E> for End {
 impl Jobs<'_> {
     /// Runs a job from its turn to its end. For the process that was started for it, and for no other: it adopts orphaned
     /// processes and ends them.
-    pub async fn run(&self, id: &JobId) -> Result<JobStatus> {
+    pub async fn run(&self, id: &JobId, limits: &dyn ConfiguredLimits) -> Result<JobStatus> {
         // A process that leads a group already, as one that a person started by hand, has no session to leave.
         let _ = rustix::process::setsid();
         family::become_head();
@@ -115,7 +122,7 @@ impl Jobs<'_> {
         let status = match self.prepare(&job).await {
             Ok((agent, context)) => {
                 let control = Control::listen(self.engine.store().clone(), id.clone(), self.places.bell());
-                let mut run = Run { jobs: self, job, agent, context, log, control, escapes: None };
+                let mut run = Run { jobs: self, limits, job, agent, context, log, control, escapes: None };
                 Box::pin(run.go()).await
             }
             Err(error) => {

@@ -16,6 +16,8 @@ use crate::queue::{self, Limits};
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How often the store is asked although no bell rang: somebody may have died without a word.
 const ASK_EVERY: Duration = Duration::from_secs(1);
+/// How often the configuration is read again.
+const READ_LIMITS_EVERY: Duration = Duration::from_secs(2);
 /// How often a job that waits for room looks whether there is some.
 const LOOK_FOR_ROOM_EVERY: Duration = Duration::from_secs(2);
 /// After this time it tries, however full it looks: what is merged by now makes room.
@@ -65,12 +67,17 @@ impl Run<'_> {
     }
 
     async fn wait_for_turn(&mut self) -> Step<()> {
-        let limits = Limits {
+        let mut limits = Limits {
             max_workers: self.jobs.engine.config().limits.max_workers,
             max_concurrent: self.agent.config.max_concurrent,
         };
         let mut bell = Bell::new(self.jobs.places.bell()).at_least_every(ASK_EVERY);
+        let mut read_at = Instant::now();
         loop {
+            if read_at.elapsed() >= READ_LIMITS_EVERY {
+                limits.max_workers = self.limits.max_workers().unwrap_or(limits.max_workers);
+                read_at = Instant::now();
+            }
             if bell.rang() && self.try_to_start(limits).await? {
                 return Ok(());
             }

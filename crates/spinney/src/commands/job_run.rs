@@ -26,6 +26,6 @@ pub async fn run(app: &App, args: JobRunArgs) -> Result<u8> {
     let engine = engine.for_account(&account);
     // What can't be finished is met again where the job's log tells it.
     let _ = engine.recover(&|_| {}).await;
-    jobs::open(app, &engine)?.run(&args.id).await?;
+    jobs::open(app, &engine)?.run(&args.id, app).await?;
     Ok(0)
 }
