@@ -103,12 +103,6 @@ impl Connection {
         Ok(self.execute(query.bind(account.as_str()).bind(id.as_str())).await? > 0)
     }
 
-    /// Logs every browser of an account out; tells how many there were.
-    pub async fn delete_sessions_of(&mut self, account: &AccountName) -> Result<u64, Error> {
-        let query = sqlx::query("DELETE FROM tokens WHERE account = $1 AND kind = 'session'");
-        self.execute(query.bind(account.as_str())).await
-    }
-
     /// Logs out the browsers that were logged in with a token of this name; tells how many there were.
     pub async fn delete_sessions_named(&mut self, account: &AccountName, name: &TokenName) -> Result<u64, Error> {
         let query = sqlx::query("DELETE FROM tokens WHERE account = $1 AND kind = 'session' AND name = $2");

@@ -99,7 +99,8 @@ on_both! {
         assert!(connection.delete_token(&token.account, &token.id).await.unwrap());
         assert_eq!(connection.token_by_hash(&hash, TokenKind::Api, token.created_at).await.unwrap(), None);
 
-        assert_eq!(connection.delete_sessions_of(&token.account).await.unwrap(), 2);
+        let session = TokenKind::Session.into();
+        assert_eq!(connection.delete_sessions_named(&token.account, &session).await.unwrap(), 2);
         assert_eq!(connection.tokens(&token.account, TokenKind::Login).await.unwrap().len(), 1);
         assert!(connection.token_by_hash(&local, TokenKind::Session, token.created_at).await.unwrap().is_some());
     }
