@@ -35,6 +35,15 @@ pub struct EventFilter {
     pub job: Option<JobId>,
 }
 
+/// New workspaces, by whether they came from a pool.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Claims {
+    pub hits: u64,
+    pub misses: u64,
+    /// The number of the last event that was counted.
+    pub up_to: i64,
+}
+
 fn event(row: &AnyRow) -> Result<(i64, Event), Error> {
     let mut row = Reader::new("events", row);
     let id = row.number()?;
@@ -122,17 +131,18 @@ impl Connection {
         self.fetch_all(query).await?.iter().map(event).collect()
     }
 
-    /// Counts an account's new workspaces by whether they came from the pool: hits, and misses.
-    pub async fn count_claims(&mut self, account: &str) -> Result<(u64, u64), Error> {
+    /// Counts an account's new workspaces after an event by whether they came from the pool; tells up to which it looked.
+    pub async fn count_claims(&mut self, account: &str, after: i64) -> Result<Claims, Error> {
         let query = sqlx::query(
             "SELECT COUNT(CASE WHEN detail LIKE '%\"warm\":true%' THEN 1 END),
-                    COUNT(CASE WHEN detail LIKE '%\"warm\":false%' THEN 1 END)
-             FROM events WHERE account = $1 AND kind = 'workspace.created'",
+                    COUNT(CASE WHEN detail LIKE '%\"warm\":false%' THEN 1 END),
+                    COALESCE(MAX(id), $2)
+             FROM events WHERE account = $1 AND id > $2 AND kind = 'workspace.created'",
         );
-        let row = self.fetch_optional(query.bind(account)).await?;
-        let Some(row) = row else { return Ok((0, 0)) };
+        let row = self.fetch_optional(query.bind(account).bind(after)).await?;
+        let Some(row) = row else { return Ok(Claims { up_to: after, ..Claims::default() }) };
         let mut row = Reader::new("events", &row);
-        Ok((row.unsigned()?, row.unsigned()?))
+        Ok(Claims { hits: row.unsigned()?, misses: row.unsigned()?, up_to: row.number()? })
     }
 
     /// Loads what an account's last sweep for orphans told.

@@ -45,7 +45,7 @@ mod workspace;
 
 pub use connection::Connection;
 pub use error::Error;
-pub use event::{Event, EventFilter};
+pub use event::{Claims, Event, EventFilter};
 pub use idempotency::{IdempotencyKey, RecordedAnswer};
 pub use job::{JobFilter, JobSearch, JobTally};
 pub use network::is_network_file_system;

@@ -1,14 +1,15 @@
 //! Counts for a monitor, in the text format of Prometheus. Each is one aggregate of the store, or known in this process:
-//! nothing is measured here.
+//! nothing is measured here. Everybody is told of their own account; how the process fares, and what all accounts together
+//! ask of it, is for whoever has the scope `admin` of the account `local`.
 
 use std::fmt::Write as _;
 
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
-use spinney_core::{JobStatus, Timestamp, WorkspaceStatus};
+use spinney_core::{JobStatus, Scope, Timestamp, WorkspaceStatus};
 use spinney_engine::{Among, Engine, stands};
-use spinney_store::{Connection, JobTally, WorkspaceTally};
+use spinney_store::{Claims, Connection, JobTally, WorkspaceTally};
 
 use crate::app::App;
 use crate::auth::Caller;
@@ -28,7 +29,7 @@ pub(crate) async fn metrics(State(app): State<App>, caller: Caller) -> Result<im
         text.jobs(&db.tally_jobs(account, node).await?);
         text.waits(&db.tally_waits(account, node).await?);
         text.orphans(&mut db, account).await?;
-        let (hits, misses) = db.count_claims(account).await?;
+        let Claims { hits, misses, .. } = app.metrics().count_claims(&mut db, &caller.account).await?;
         text.single("spinney_pool_hits_total", "counter", "New workspaces that came from a pool", hits);
         text.single("spinney_pool_misses_total", "counter", "New workspaces for which no pool had one", misses);
     }
@@ -36,10 +37,12 @@ pub(crate) async fn metrics(State(app): State<App>, caller: Caller) -> Result<im
     if let Some(free) = engine.free_disk() {
         text.single("spinney_disk_free_bytes", "gauge", "Free bytes where the workspaces are", free);
     }
-    if let Some(bytes) = resident_bytes() {
-        text.single("spinney_process_resident_memory_bytes", "gauge", "Memory that this process has", bytes);
+    if caller.account.is_local() && caller.scope == Scope::Admin {
+        if let Some(bytes) = resident_bytes() {
+            text.single("spinney_process_resident_memory_bytes", "gauge", "Memory that this process has", bytes);
+        }
+        app.metrics().write(&mut text.0);
     }
-    app.metrics().write(&mut text.0);
     Ok(([(CONTENT_TYPE, TEXT)], text.0))
 }
 
