@@ -1,11 +1,11 @@
 //! Connections: over TCP, with TLS or without, and over a Unix socket for whoever owns the home.
 
 mod impatient;
+mod peer;
 mod socket;
 mod tls;
 
 use std::io;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,6 +25,7 @@ use tower::ServiceExt;
 use self::impatient::Impatient;
 use crate::Stop;
 
+pub use peer::Peer;
 pub(crate) use socket::bind as bind_socket;
 pub use tls::{TlsError, acceptor};
 
@@ -40,14 +41,6 @@ const MAX_CONNECTIONS: usize = 2048;
 const DRAIN: Duration = Duration::from_secs(8);
 /// How long to wait when no connection can be taken, as without file descriptors.
 const BREATH: Duration = Duration::from_millis(100);
-
-/// Where a request came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Peer {
-    Network(SocketAddr),
-    /// The Unix socket: the kernel saw that it is whoever owns the home.
-    Owner,
-}
 
 /// A place where connections arrive.
 pub(crate) enum Listener {
@@ -113,6 +106,7 @@ pub(crate) async fn serve(listener: Listener, router: Router, stop: Stop) {
 async fn converse(stream: Box<dyn Stream>, peer: Peer, router: Router, watcher: Watcher) {
     let service = hyper::service::service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
         let mut request: Request = request.map(Body::new);
+        let peer = peer.behind_proxy(request.headers());
         request.extensions_mut().insert(peer);
         router.clone().oneshot(request)
     });
