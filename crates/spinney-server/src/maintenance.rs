@@ -188,11 +188,7 @@ async fn purge(engine: &Engine) -> Result<Value> {
     let (mut purged, mut failed) = (Vec::new(), Vec::new());
     if engine.trash_wants_purging().await? {
         for workspace in engine.expired().await? {
-            let purge = async {
-                let context = engine.context_of(&workspace).await?;
-                engine.purge(&context, &workspace, &|_| {}).await
-            };
-            match purge.await {
+            match engine.purge_by_itself(&workspace).await {
                 Ok(_) => purged.push(workspace.name.to_string()),
                 Err(error) => failed.push(json!({ "name": workspace.name, "error": in_full(&error) })),
             }

@@ -125,6 +125,12 @@ impl Engine {
         Ok(due)
     }
 
+    /// Purges one workspace of the trash, whatever its repository, without telling anybody how it goes.
+    pub async fn purge_by_itself(&self, workspace: &Workspace) -> Result<Purged> {
+        let context = self.context_of(workspace).await?;
+        self.purge(&context, workspace, &|_| {}).await
+    }
+
     /// Purges one workspace of the trash.
     pub async fn purge(&self, context: &Context, workspace: &Workspace, observer: Observer<'_>) -> Result<Purged> {
         if workspace.status != WorkspaceStatus::Trashed {

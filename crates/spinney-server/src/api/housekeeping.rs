@@ -136,11 +136,7 @@ pub(crate) async fn purge(
         };
         let mut told = document::Purge { purged: Vec::new(), failed: Vec::new() };
         for workspace in due {
-            let purged = match engine.context_of(&workspace).await {
-                Ok(context) => engine.purge(&context, &workspace, &|_| {}).await,
-                Err(error) => Err(error),
-            };
-            match purged {
+            match engine.purge_by_itself(&workspace).await {
                 Ok(purged) => told.purged.push(document::PurgedWorkspace::of(&engine, &purged)),
                 Err(error) => {
                     told.failed.push(document::Failure { name: workspace.name.to_string(), error: (&error).into() });
