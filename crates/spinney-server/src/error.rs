@@ -7,6 +7,8 @@ use serde_json::json;
 use spinney_core::{Reason, in_full};
 use spinney_engine::ErrorKind;
 
+use crate::hints;
+
 pub type Result<T, E = ApiError> = std::result::Result<T, E>;
 
 /// What went wrong with a request, in the words of the command line.
@@ -168,7 +170,7 @@ fn is_of_the_place(error: &spinney_engine::Error) -> bool {
 
 impl From<spinney_engine::Error> for ApiError {
     fn from(error: spinney_engine::Error) -> Self {
-        let (hints, reasons) = (error.hints(), error.reasons().to_vec());
+        let (hints, reasons) = (hints::of_engine(&error), error.reasons().to_vec());
         let told = Self { hints, reasons, ..Self::of(error.kind(), &error) };
         if is_of_the_place(&error) { told.with_status(StatusCode::CONFLICT) } else { told }
     }
@@ -178,7 +180,7 @@ impl From<spinney_jobs::Error> for ApiError {
     fn from(error: spinney_jobs::Error) -> Self {
         match error {
             spinney_jobs::Error::Engine(error) => error.into(),
-            error => Self { hints: error.hints(), ..Self::of(error.kind(), &error) },
+            error => Self { hints: hints::of_jobs(&error), ..Self::of(error.kind(), &error) },
         }
     }
 }

@@ -10,6 +10,7 @@ mod background;
 pub mod document;
 mod error;
 pub mod events;
+mod hints;
 mod hosts;
 mod idempotency;
 mod listen;
