@@ -6,7 +6,7 @@ use spinney_core::account::{InvalidAccountName, LOCAL};
 use spinney_core::{Account, AccountName, Timestamp};
 use spinney_git::without_credentials;
 
-use crate::{AddRepository, Engine, Error, Result};
+use crate::{AddRepository, Engine, Error, Result, events};
 
 impl Engine {
     /// Adds an account, with nothing of its own yet.
@@ -16,6 +16,7 @@ impl Engine {
         if !db.insert_account(&account).await? {
             return Err(Error::AccountTaken { name: account.name });
         }
+        events::record_account(&mut db, &self.account, &account, "account.added")?;
         db.commit().await?;
         Ok(account)
     }

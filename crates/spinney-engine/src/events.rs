@@ -1,7 +1,7 @@
-//! The audit log: what happened to which workspace, repository or token. Each entry is written with the change that it tells of.
+//! The audit log: what happened to which workspace, repository, account or token. Each entry is written with the change that it tells of.
 
 use serde_json::{Value, json};
-use spinney_core::{Repository, Timestamp, Token, Workspace, WorkspaceStatus};
+use spinney_core::{Account, Repository, Timestamp, Token, Workspace, WorkspaceStatus};
 use spinney_store::{Connection, Event};
 
 use crate::cleanup::{Report, What};
@@ -50,6 +50,20 @@ pub(crate) fn record_repository(db: &mut Connection, repository: &Repository, ki
         repository_id: Some(repository.id.clone()),
         job_id: None,
         detail: json!({ "name": repository.name }),
+        at: Timestamp::now(),
+    })?;
+    Ok(())
+}
+
+/// Told to whoever did it: the account itself has seen nothing yet.
+pub(crate) fn record_account(db: &mut Connection, by: &str, account: &Account, kind: &str) -> Result<()> {
+    db.record_event(Event {
+        account: by.to_owned(),
+        kind: kind.to_owned(),
+        workspace_id: None,
+        repository_id: None,
+        job_id: None,
+        detail: json!({ "name": account.name }),
         at: Timestamp::now(),
     })?;
     Ok(())

@@ -7,6 +7,7 @@ use spinney_core::config::ConfigError;
 use spinney_core::names::for_message;
 use spinney_core::{ForgeError, JobId, JobStatus};
 use spinney_engine::ErrorKind;
+use spinney_git::without_credentials;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -40,6 +41,8 @@ pub enum Error {
     UnknownSchedule { agent: String, name: String },
     #[error("schedule `{name}` of agent `{agent}` is one of each of {}", .repositories.join(", "))]
     AmbiguousSchedule { agent: String, name: String, repositories: Vec<String> },
+    #[error("`{}`, which agent `{agent}` works on, is not cloned yet", without_credentials(.url))]
+    NotClonedYet { agent: String, url: String },
     #[error("its work source can't be used: {message}")]
     Source { message: String },
     #[error(transparent)]
@@ -69,7 +72,7 @@ impl Error {
             | Self::AmbiguousSchedule { .. } => ErrorKind::NotFound,
             Self::Held { .. } => ErrorKind::Held,
             Self::NotEnded { .. } => ErrorKind::Held,
-            Self::NotRunning { .. } | Self::OtherNode { .. } => ErrorKind::Blocked,
+            Self::NotRunning { .. } | Self::OtherNode { .. } | Self::NotClonedYet { .. } => ErrorKind::Blocked,
             Self::Files { .. } | Self::Start { .. } | Self::Source { .. } | Self::Forge(_) => ErrorKind::Failed,
         }
     }
@@ -91,6 +94,7 @@ impl Error {
                 format!("`spinney run --wait …` takes the place behind it; `spinney logs {job} -f` shows it"),
                 format!("`spinney cancel {job}` ends it"),
             ],
+            Self::NotClonedYet { .. } => vec!["a daemon clones it by itself".to_owned()],
             Self::AmbiguousSchedule { .. } => vec!["name its repository too".to_owned()],
             Self::UnknownJob { .. } => vec!["`spinney jobs` lists them".to_owned()],
             Self::NotEnded { id, .. } => vec![format!("`spinney cancel {id}` ends it")],

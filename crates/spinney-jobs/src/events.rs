@@ -1,7 +1,7 @@
-//! The audit log: what happened to which job. Each entry is written with the change that it tells of.
+//! The audit log: what happened to which job or schedule. Each entry is written with the change that it tells of.
 
 use serde_json::{Value, json};
-use spinney_core::{Cancel, Job, Session, Timestamp};
+use spinney_core::{Cancel, Job, Schedule, Session, Timestamp};
 use spinney_store::{Connection, Event};
 
 use crate::Result;
@@ -63,6 +63,21 @@ pub(crate) fn cancelling(db: &mut Connection, job: &Job, cancel: Cancel) -> Resu
 pub(crate) fn ended(db: &mut Connection, job: &Job) -> Result<()> {
     let detail = json!({ "status": job.status, "error": job.outcome.error, "attempt": job.attempt });
     record(db, job, "job.ended", detail)
+}
+
+/// A person did something to a schedule.
+pub(crate) fn schedule(db: &mut Connection, schedule: &Schedule, kind: &str) -> Result<()> {
+    let key = &schedule.key;
+    db.record_event(Event {
+        account: key.account.clone(),
+        kind: kind.to_owned(),
+        workspace_id: None,
+        repository_id: key.repository_id.clone(),
+        job_id: None,
+        detail: json!({ "agent": key.agent, "name": key.name, "reason": schedule.pause_reason }),
+        at: Timestamp::now(),
+    })?;
+    Ok(())
 }
 
 fn record(db: &mut Connection, job: &Job, kind: &str, mut detail: Value) -> Result<()> {

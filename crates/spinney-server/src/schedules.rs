@@ -1,7 +1,7 @@
 //! Schedules of agents and chores of the daemon, as one list that can be asked and told.
 
 use spinney_engine::Engine;
-use spinney_jobs::schedules::{Listed, Selector};
+use spinney_jobs::schedules::{Listed, Selector, write_change};
 
 use crate::app::App;
 use crate::document;
@@ -68,7 +68,12 @@ async fn change_chore(app: &App, engine: &Engine, chore: Chore, change: Change) 
             Change::Pause => (row.paused, row.pause_reason) = (true, Some("paused by a person".to_owned())),
             Change::Resume => (row.paused, row.pause_reason, row.failures) = (false, None, 0),
         }
-        if engine.store().read().await?.update_schedule(&mut row).await? {
+        let kind = match change {
+            Change::RunNow => "schedule.asked",
+            Change::Pause => "schedule.paused",
+            Change::Resume => "schedule.resumed",
+        };
+        if write_change(engine, &mut row, kind).await? {
             app.chores_asked().notify_one();
             return Ok(document::Schedule::of_chore(&row));
         }

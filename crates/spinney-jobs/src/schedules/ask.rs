@@ -2,10 +2,11 @@
 
 use spinney_core::config::ScheduleConfig;
 use spinney_core::{AgentName, RepositoryName, Schedule, ScheduleName, Timestamp};
+use spinney_engine::{Check, Engine};
 
 use super::configured::{Configured, Problem};
 use super::{Schedules, plan};
-use crate::{Error, Result};
+use crate::{Error, Result, events};
 
 /// Which schedule is meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,14 +52,23 @@ impl Schedules<'_> {
         Ok(Listing { schedules, problems: found.problems })
     }
 
+    /// Tells of each schedule that can't run, until somebody does something about it.
+    pub async fn diagnose(&self) -> Result<Vec<Check>> {
+        let problems = self.load_configured(false).await?.problems;
+        // What is wrong with a whole repository is told elsewhere.
+        let problems = problems.into_iter().filter(|problem| problem.lasts && problem.schedule.is_some());
+        Ok(problems.map(|problem| Check::bad("schedule", problem.to_string(), problem.hints.join("; "))).collect())
+    }
+
     /// Has the next tick start it, paused or not.
     pub async fn run_now(&self, which: &Selector) -> Result<Listed> {
-        self.change(which, |_, row| row.asked = true).await
+        self.change(which, "schedule.asked", |_, row| row.asked = true).await
     }
 
     /// Starts it no more by itself.
     pub async fn pause(&self, which: &Selector, reason: &str) -> Result<Listed> {
-        self.change(which, |_, row| (row.paused, row.pause_reason) = (true, Some(reason.to_owned()))).await
+        self.change(which, "schedule.paused", |_, row| (row.paused, row.pause_reason) = (true, Some(reason.to_owned())))
+            .await
     }
 
     /// Starts it by itself again, from now on.
@@ -67,16 +77,21 @@ impl Schedules<'_> {
             (row.paused, row.pause_reason, row.failures) = (false, None, 0);
             row.planned_at = plan::next(&configured.config, &configured.key, Timestamp::now());
         };
-        self.change(which, resumed).await
+        self.change(which, "schedule.resumed", resumed).await
     }
 
     /// Changes a row, again on what somebody else made of it.
-    async fn change(&self, which: &Selector, change: impl Fn(&Configured, &mut Schedule)) -> Result<Listed> {
+    async fn change(
+        &self,
+        which: &Selector,
+        kind: &str,
+        change: impl Fn(&Configured, &mut Schedule),
+    ) -> Result<Listed> {
         let configured = self.find(which).await?;
         loop {
             let mut row = self.row(&configured, Timestamp::now()).await?;
             change(&configured, &mut row);
-            if self.write(&mut row).await? {
+            if write_change(self.jobs.engine, &mut row, kind).await? {
                 let Configured { repository, config, .. } = configured;
                 return Ok(Listed { repository, config, schedule: row });
             }
@@ -100,4 +115,16 @@ impl Schedules<'_> {
             }
         }
     }
+}
+
+/// Writes what a person did to a schedule, or to a chore, into its row and into the audit log; `false` when somebody else
+/// changed it meanwhile.
+pub async fn write_change(engine: &Engine, row: &mut Schedule, kind: &str) -> Result<bool> {
+    let mut db = engine.store().write().await?;
+    if !db.update_schedule(row).await? {
+        return Ok(false);
+    }
+    events::schedule(&mut db, row, kind)?;
+    db.commit().await?;
+    Ok(true)
 }

@@ -48,6 +48,16 @@ pub struct Problem {
     pub schedule: Option<ScheduleName>,
     pub message: String,
     pub hints: Vec<String>,
+    /// Whether it stays until somebody does something: a clone that is still to be made does not.
+    pub lasts: bool,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words = [self.repository.as_ref().map(ToString::to_string), self.agent.as_ref().map(ToString::to_string)];
+        let words = words.into_iter().chain([self.schedule.as_ref().map(ToString::to_string)]).flatten();
+        write!(f, "{}: {}", words.collect::<Vec<_>>().join("/"), self.message)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -121,10 +131,7 @@ impl Schedules<'_> {
                 return self.jobs.clone_of(agent, directory, url).await;
             }
             let known = self.jobs.known_clone(agent, directory, url).await?;
-            return known.ok_or_else(|| Error::Refused {
-                message: format!("`{url}`, which agent `{agent}` works on, is not cloned yet"),
-                hint: "a daemon clones it by itself, in a moment".to_owned(),
-            });
+            return known.ok_or_else(|| Error::NotClonedYet { agent: agent.to_string(), url: url.clone() });
         }
         if !Path::new(&directory.root).is_absolute() {
             return Err(Error::Refused {
@@ -165,5 +172,6 @@ fn problem(error: &Error, repository: Option<RepositoryName>, of: Option<(&Agent
         schedule: of.map(|(_, name)| name.clone()),
         message: in_full(error),
         hints: error.hints(),
+        lasts: !matches!(error, Error::NotClonedYet { .. }),
     }
 }

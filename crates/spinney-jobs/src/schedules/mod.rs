@@ -25,7 +25,7 @@ use spinney_core::{Schedule, Timestamp};
 
 use crate::{Jobs, Result};
 
-pub use ask::{Listed, Listing, Selector};
+pub use ask::{Listed, Listing, Selector, write_change};
 pub use configured::Problem;
 pub use report::{Report, RunOutcome};
 

@@ -7,13 +7,12 @@ use axum::http::header::{LOCATION, SET_COOKIE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
-use spinney_core::{Timestamp, Token, TokenKind, TokenSecret};
 
 use super::{error_page, render};
 use crate::api::extract::Query;
 use crate::app::App;
-use crate::auth::{Caller, SESSION_FOR, Via, forget_session, remember_session};
-use crate::error::{ApiError, Result};
+use crate::auth::{Caller, begin_session, end_session, forget_session, remember_session};
+use crate::error::Result;
 use crate::listen::Peer;
 
 #[derive(Debug, Default, Deserialize)]
@@ -67,43 +66,9 @@ pub(crate) async fn log_in(
     }
 }
 
-async fn begin_session(app: &App, peer: Peer, key: &str) -> Result<TokenSecret> {
-    app.attempts().check(peer)?;
-    let now = Timestamp::now();
-    let mut db = app.engine().store().write().await?;
-    let shown = match key.trim().parse::<TokenSecret>() {
-        Ok(secret) => match db.take_login(&secret.hash(), now).await? {
-            Some(login) => Some(login),
-            None => db.token_by_hash(&secret.hash(), TokenKind::Api, now).await?,
-        },
-        Err(_) => None,
-    };
-    let Some(shown) = shown else {
-        app.attempts().failed(peer);
-        return Err(ApiError::unauthorized("this link or token is unknown, expired or used up"));
-    };
-    let secret = TokenSecret::generate();
-    // No longer than the token that it was begun with.
-    let mut session = Token::new(shown.account, TokenKind::Session, shown.name, shown.scope, Some(SESSION_FOR));
-    if shown.kind == TokenKind::Api && shown.expires_at.is_some_and(|ends| Some(ends) < session.expires_at) {
-        session.expires_at = shown.expires_at;
-    }
-    db.insert_token(&session, &secret.hash()).await?;
-    db.commit().await?;
-    Ok(secret)
-}
-
 /// Ends the session.
 pub(crate) async fn log_out(State(app): State<App>, caller: Caller) -> Response {
-    let ended = async {
-        if let Via::Session { id, .. } = &caller.via {
-            let mut db = app.engine().store().write().await?;
-            db.delete_token(&caller.account, id).await?;
-            db.commit().await?;
-        }
-        Result::Ok(())
-    };
-    match ended.await {
+    match end_session(&app, &caller).await {
         Ok(()) => to("/login", forget_session(app.is_secure())),
         Err(error) => error_page(&error),
     }
