@@ -3,9 +3,11 @@
 use clap::{Args, Subcommand};
 use serde_json::json;
 use spinney_jobs::Agent;
+use spinney_jobs::schedules::Schedules;
 
 use crate::app::App;
 use crate::error::Result;
+use crate::jobs;
 use crate::ui::style;
 use crate::ui::table::{Cell, Table};
 
@@ -32,22 +34,35 @@ enum ConfigCommand {
 pub async fn run(app: &App, args: ConfigArgs) -> Result<u8> {
     // Without any repository the layers are checked by themselves, before a home or a store is opened.
     let resolved = app.layers()?.resolve()?;
-    let context = match app.engine().await {
-        Ok(engine) => app.context_if_any(&engine).await?,
+    let engine = match app.engine().await {
+        Ok(engine) => Some(engine),
         // A store that can't be opened is often why somebody looks here.
         Err(error) => {
             app.ui.warn(format!("without the repository's part: {}", error.message()));
             None
         }
     };
+    let context = match &engine {
+        Some(engine) => app.context_if_any(engine).await?,
+        None => None,
+    };
     let resolved = context.as_ref().map_or(&resolved, |context| &context.resolved);
     match args.command {
         ConfigCommand::Validate => {
             // What an agent's runtime can't do is a mistake in the configuration.
             Agent::check_all(resolved)?;
+            // What is said well may still be of no use, here and now.
+            let useless = match &engine {
+                Some(engine) => Schedules::new(jobs::open(app, engine)?, None).diagnose().await?,
+                None => Vec::new(),
+            };
             if app.ui.json {
-                app.ui.print_json(&json!({ "valid": true }));
+                app.ui.print_json(&json!({ "valid": true, "problems": useless }));
             } else {
+                for check in useless {
+                    app.ui.warn(format!("schedule {}", check.fact));
+                    app.ui.say(format!("  {}", check.fix.unwrap_or_default()));
+                }
                 app.ui.say("all layers are valid");
             }
         }

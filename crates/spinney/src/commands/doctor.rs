@@ -3,6 +3,7 @@
 use clap::Args;
 use serde_json::json;
 use spinney_engine::Mark;
+use spinney_jobs::schedules::Schedules;
 
 use crate::app::App;
 use crate::error::Result;
@@ -10,7 +11,7 @@ use crate::jobs;
 use crate::ui::style;
 use crate::ui::table::{Cell, Table};
 
-/// Check git, disk, store, locks, orphans, forges, agents and jobs; says what to do
+/// Check git, disk, store, locks, orphans, forges, agents, jobs and schedules; says what to do
 ///
 /// Exits with 1 when something is bad.
 #[derive(Debug, Args)]
@@ -23,7 +24,9 @@ pub async fn run(app: &App, _args: DoctorArgs) -> Result<u8> {
         Ok(engine) => {
             let mut checks = engine.diagnose().await?;
             if engine.git().await.is_ok() {
-                checks.extend(jobs::open(app, &engine)?.diagnose().await?);
+                let jobs = jobs::open(app, &engine)?;
+                checks.extend(jobs.diagnose().await?);
+                checks.extend(Schedules::new(jobs, None).diagnose().await?);
             }
             checks
         }
