@@ -1,8 +1,11 @@
 //! What a person, or failing again and again, does to a schedule.
 
 use spinney_core::JobStatus;
+use spinney_core::config::Layers;
+use spinney_engine::{Engine, EngineOptions};
 use spinney_jobs::Error;
 use spinney_jobs::schedules::RunOutcome;
+use spinney_testkit::Sandbox;
 
 use crate::story::{Story, at, bury, every_5m, which};
 
@@ -88,4 +91,33 @@ async fn a_job_that_can_not_be_had_is_a_failure_and_says_why() {
     assert_eq!((report.outcome, broken.schedule.failures), (RunOutcome::Failed, 1));
     assert!(report.message.unwrap().contains("`nonesuch` is none of"), "{broken:?}");
     assert_eq!(broken.schedule.last_job_id, None);
+}
+
+#[tokio::test]
+async fn a_job_that_a_daemon_takes_up_again_is_no_failure_yet() {
+    let app = Sandbox::new().repository("app").with_remote();
+    let schedule = every_5m("look", "prompt = 'x'");
+    let text = format!(
+        "[agents.coder]\nruntime = 'command'\ncommand = ['true']\nmax_attempts = 2\nworking_directory = {:?}\n{schedule}",
+        app.path()
+    );
+    let mut layers = Layers::new();
+    layers.file("config.toml".as_ref(), &text).unwrap();
+    let (home, environment) = (app.sandbox().spinney_home(), app.sandbox().environment());
+    let options = EngineOptions { home, account: "local".to_owned(), layers, environment };
+    let story = Story { engine: Engine::open(options).await.unwrap(), app };
+    story.tick(0).await;
+    story.tick(5).await;
+    for died in 1..=2 {
+        bury(&story.jobs()).await;
+        story.tick(10).await;
+        let [job] = story.all_jobs().await.try_into().unwrap();
+        let schedule = story.listed("look").await.schedule;
+        let is_over = died == 2;
+        assert_eq!(schedule.last_status, is_over.then_some(JobStatus::Interrupted), "{schedule:?}");
+        assert_eq!((schedule.failures, story.jobs().may_resume(&job).await), (u32::from(is_over), !is_over));
+        if !is_over {
+            story.jobs().resume(&job).await.unwrap();
+        }
+    }
 }

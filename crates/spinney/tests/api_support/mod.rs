@@ -1,9 +1,5 @@
 //! A daemon over a workshop, and what tests ask it.
 
-#![expect(dead_code, reason = "each test file uses a part of it")]
-
-use std::path::PathBuf;
-
 use serde_json::{Value, json};
 use spinney_testkit::{Daemon, HttpClient, Reply, wait_until};
 
@@ -18,8 +14,11 @@ pub struct Served {
 }
 
 impl Served {
+    /// With these settings of its agent; `REPOSITORY` in them is the path of the repository.
     pub fn new(settings: &str) -> Self {
-        let workshop = Workshop::new(settings);
+        let workshop = Workshop::new("");
+        let path = workshop.story.repository.path().to_str().unwrap().to_owned();
+        workshop.configure(&settings.replace("REPOSITORY", &path));
         let token = create_token(&workshop, "admin", &[]);
         let daemon = Daemon::start(&workshop.cli);
         let client = daemon.client().with_token(&token);
@@ -37,13 +36,6 @@ impl Served {
         self.client.post("/api/v1/accounts", &json!({ "name": "acme" })).expects(201);
         let token = create_token(&self.workshop, "admin", &["--account", "acme"]);
         self.daemon.client().with_token(&token)
-    }
-
-    /// A second repository of the owner's, known to the daemon: its place, and what is told of it.
-    pub fn another(&self, name: &str) -> (PathBuf, Value) {
-        let path = self.workshop.story.sandbox().repository(name).path().to_owned();
-        let told = self.client.post("/api/v1/repositories", &json!({ "path": path })).expects(201).json();
-        (path, told)
     }
 
     #[track_caller]
