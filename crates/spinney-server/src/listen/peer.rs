@@ -40,7 +40,9 @@ mod tests {
 
     fn seen(peer: &str, forwarded: &[&str]) -> String {
         let mut headers = HeaderMap::new();
-        forwarded.iter().for_each(|value| drop(headers.append(FORWARDED_FOR, value.parse().unwrap())));
+        for value in forwarded {
+            headers.append(FORWARDED_FOR, value.parse().unwrap());
+        }
         match Peer::Network(peer.parse().unwrap()).behind_proxy(&headers) {
             Peer::Network(address) => address.ip().to_string(),
             Peer::Owner => "owner".to_owned(),
