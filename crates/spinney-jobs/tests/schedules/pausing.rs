@@ -114,7 +114,7 @@ async fn a_job_that_a_daemon_takes_up_again_is_no_failure_yet() {
         let [job] = story.all_jobs().await.try_into().unwrap();
         let schedule = story.listed("look").await.schedule;
         let is_over = died == 2;
-        assert_eq!(schedule.last_status, is_over.then_some(JobStatus::Interrupted), "{schedule:?}");
+        assert_eq!(schedule.last_status.is_some_and(JobStatus::is_final), is_over, "{schedule:?}");
         assert_eq!((schedule.failures, story.jobs().may_resume(&job).await), (u32::from(is_over), !is_over));
         if !is_over {
             story.jobs().resume(&job).await.unwrap();
