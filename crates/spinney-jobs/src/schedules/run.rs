@@ -18,7 +18,7 @@ use super::{Schedules, plan};
 use crate::sources::{self, Item, Ticket};
 use crate::{Busy, Error, NewJob, Result};
 
-/// So many items that others hold are looked at for one that is free.
+/// So many items are asked for in vain in one run; the next one goes on behind them.
 const MAX_TRIES: usize = 20;
 
 /// What became of a run.
@@ -41,6 +41,7 @@ impl Schedules<'_> {
             self.write(row).await?;
             return Ok(());
         }
+        let last = Report::read(&row.last_report);
         let id = JobId::generate();
         let before = (row.last_job_id.replace(id.clone()), row.last_status.replace(JobStatus::Pending));
         row.last_started_at = Some(now);
@@ -50,7 +51,8 @@ impl Schedules<'_> {
             return Ok(());
         }
         fail::point("schedule.taken")?;
-        let run = self.start(configured, &id).await;
+        let behind = last.as_ref().filter(|last| last.outcome == RunOutcome::Skipped);
+        let run = self.start(configured, &id, behind.and_then(|last| last.item.as_deref())).await;
         if run.is_err() && self.jobs.engine.store().read().await?.job(&id).await?.is_some() {
             // It was recorded and could not be started: it is settled like any other.
             return Ok(());
@@ -96,7 +98,8 @@ impl Schedules<'_> {
         Ok(self.jobs.engine.store().read().await?.update_schedule(row).await?)
     }
 
-    async fn start(&self, configured: &Configured, id: &JobId) -> Result<Run> {
+    /// Starts a job; where there are items, for the first that can be had, looked for behind the one that is named.
+    async fn start(&self, configured: &Configured, id: &JobId, behind: Option<&str>) -> Result<Run> {
         let context = self.context(&configured.repository).await?;
         let Some(config) = &configured.config.work_source else {
             return match self.submit(configured, context, id, None).await {
@@ -106,13 +109,18 @@ impl Schedules<'_> {
             };
         };
         let source = sources::open(self.jobs.engine, &context, config).await?;
-        let ready = source.load_ready().await?;
+        let mut ready = source.load_ready().await?;
         if ready.is_empty() {
             return Ok(Run::None(Report::new(RunOutcome::Idle, Some("nothing is ready".to_owned()))));
         }
+        if let Some(at) = behind.and_then(|behind| ready.iter().position(|item| item.key == behind)) {
+            ready.rotate_left(at + 1);
+        }
         let ticket = self.ticket(configured, id)?;
-        for item in ready.into_iter().take(MAX_TRIES) {
-            if self.is_at_work(configured, &context, &item).await? {
+        let at_work = self.works_of(&context).await?;
+        let mut tries = 0;
+        for item in ready {
+            if work(configured, Some(&item))?.is_some_and(|work| at_work.contains(&work)) {
                 continue;
             }
             let claim = Claim {
@@ -133,6 +141,11 @@ impl Schedules<'_> {
                 return self.submit_item(configured, id, &item).await;
             }
             self.forget(&claim).await?;
+            tries += 1;
+            if tries == MAX_TRIES {
+                let message = format!("{tries} items are held by somebody else; the next run looks behind them");
+                return Ok(Run::None(Report::new(RunOutcome::Skipped, Some(message)).about(Some(item.key))));
+            }
         }
         Ok(skipped("all that is ready is held by somebody else".to_owned()))
     }
@@ -166,11 +179,11 @@ impl Schedules<'_> {
         self.jobs.submit(context, new, Busy::Refuse).await.map(drop)
     }
 
-    /// Whether a job of this node is at the same work already, whoever asked for it.
-    async fn is_at_work(&self, configured: &Configured, context: &Context, item: &Item) -> Result<bool> {
-        let Some(work) = work(configured, Some(item))? else { return Ok(false) };
+    /// The works that jobs of this node are at, whoever asked for them.
+    async fn works_of(&self, context: &Context) -> Result<Vec<Work>> {
         let unfinished = self.jobs.engine.store().read().await?.unfinished_jobs(self.jobs.engine.home().node()).await?;
-        Ok(unfinished.iter().any(|job| job.repository_id == context.repository.id && job.work == work))
+        let here = unfinished.into_iter().filter(|job| job.repository_id == context.repository.id);
+        Ok(here.map(|job| job.work).collect())
     }
 
     pub(super) fn ticket(&self, configured: &Configured, id: &JobId) -> Result<Ticket> {
