@@ -3,42 +3,45 @@
 //! Labels can be set by two at once, and neither notices. Comments have an order that all see alike: the oldest claim
 //! that stands is the one that counts. The first line of a comment is a marker that pages do not show.
 
-use spinney_core::forge::Comment;
 use spinney_core::{Job, JobId, Push};
 
 use super::Ticket;
+use super::board::BoardComment;
 
 const CLAIM: &str = "<!-- spinney:claim ";
 const RELEASED: &str = "<!-- spinney:released ";
+/// Done, and a pull request is open: the issue stays in progress.
+const DELIVERED: &str = "<!-- spinney:delivered ";
 const DONE: &str = "<!-- spinney:done ";
 const END: &str = " -->";
 
-/// A claim that stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Standing {
-    pub comment: u64,
-    pub author: String,
-    pub job: JobId,
-}
-
-/// The claims that stand, oldest first. Anybody can write a comment: only those count whose author can set labels too, and
-/// those of `me`.
-pub(super) fn standing(comments: &[Comment], me: &str) -> Vec<Standing> {
-    let counts = |comment: &&Comment| comment.from_inside || comment.author == me;
-    let claims = comments.iter().filter(counts).filter_map(|comment| {
-        let job = job_in(&comment.body)?;
-        Some(Standing { comment: comment.id, author: comment.author.clone(), job })
-    });
-    claims.collect()
+/// The jobs whose claims stand, oldest first. Anybody can write a comment: only those count whose author can set labels too,
+/// and those of `me`.
+pub(super) fn standing(comments: &[BoardComment], me: &str) -> Vec<JobId> {
+    let marks = comments.iter().filter(|comment| counts(comment, me)).filter_map(|comment| mark(&comment.body));
+    marks.filter(|(kind, _)| *kind == CLAIM).map(|(_, job)| job).collect()
 }
 
 /// A job's own claim, as long as it stands.
-pub(super) fn own<'a>(comments: &'a [Comment], job: &JobId) -> Option<&'a Comment> {
-    comments.iter().find(|comment| job_in(&comment.body).as_ref() == Some(job))
+pub(super) fn own<'a>(comments: &'a [BoardComment], job: &JobId) -> Option<&'a BoardComment> {
+    comments.iter().find(|comment| mark(&comment.body).is_some_and(|(kind, of)| kind == CLAIM && of == *job))
 }
 
-fn job_in(body: &str) -> Option<JobId> {
-    body.strip_prefix(CLAIM)?.split_once(END)?.0.parse().ok()
+/// Whether an issue is in progress for another job than this one: the last mark says that it is at it, or delivered.
+pub(super) fn is_anothers(comments: &[BoardComment], me: &str, job: &JobId) -> bool {
+    let marks = comments.iter().filter(|comment| counts(comment, me)).filter_map(|comment| mark(&comment.body));
+    let last = marks.filter(|(_, of)| of != job).next_back();
+    last.is_some_and(|(kind, _)| kind == CLAIM || kind == DELIVERED)
+}
+
+fn counts(comment: &BoardComment, me: &str) -> bool {
+    comment.from_inside || comment.author == me
+}
+
+fn mark(body: &str) -> Option<(&'static str, JobId)> {
+    let kind = [CLAIM, RELEASED, DELIVERED, DONE].into_iter().find(|kind| body.starts_with(kind))?;
+    let job = body[kind.len()..].split_once(END)?.0.parse().ok()?;
+    Some((kind, job))
 }
 
 pub(super) fn claimed(ticket: &Ticket) -> String {
@@ -50,15 +53,16 @@ pub(super) fn released(ticket: &Ticket, why: &str) -> String {
     comment(RELEASED, ticket, &format!("{} gave this back: {why}.", who(ticket)))
 }
 
-pub(super) fn done(ticket: &Ticket, job: &Job) -> String {
+pub(super) fn ended(ticket: &Ticket, job: &Job) -> String {
     let outcome = &job.outcome;
+    let kind = if outcome.pull_request.is_some() { DELIVERED } else { DONE };
     let came_to = match (&outcome.pull_request, outcome.push, &outcome.branch) {
         (Some(url), _, _) => format!("its work is in {url}"),
         (None, Some(Push::Nothing), _) => "there was nothing to change".to_owned(),
         (None, Some(Push::Pushed), Some(branch)) => format!("its work is on the branch `{branch}`"),
         (None, _, _) => "its work was not pushed".to_owned(),
     };
-    comment(DONE, ticket, &format!("{} is done: {came_to}.", who(ticket)))
+    comment(kind, ticket, &format!("{} is done: {came_to}.", who(ticket)))
 }
 
 fn who(ticket: &Ticket) -> String {
@@ -86,8 +90,8 @@ mod tests {
         }
     }
 
-    fn comment(id: u64, author: &str, from_inside: bool, body: String) -> Comment {
-        Comment { id, author: author.to_owned(), from_inside, body }
+    fn comment(id: u64, author: &str, from_inside: bool, body: String) -> BoardComment {
+        BoardComment { id: id.to_string(), author: author.to_owned(), from_inside, body }
     }
 
     #[test]
@@ -95,7 +99,7 @@ mod tests {
         let ticket = ticket();
         let comments = |body: String| [comment(1, "bot", true, body)];
         let claim = comments(claimed(&ticket));
-        assert_eq!(own(&claim, &ticket.job).map(|comment| comment.id), Some(1));
+        assert_eq!(own(&claim, &ticket.job).map(|comment| comment.id.as_str()), Some("1"));
         assert_eq!(own(&claim, &JobId::generate()), None);
         assert_eq!(standing(&claim, "bot").len(), 1);
         assert!(claim[0].body.contains("[job ") && claim[0].body.contains("https://spinney.example/jobs/x"));
@@ -113,7 +117,27 @@ mod tests {
             comment(4, "me", false, claimed(&b)),
             comment(5, "member", true, claimed(&c)),
         ];
-        let jobs: Vec<_> = standing(&comments, "me").into_iter().map(|standing| standing.job).collect();
-        assert_eq!(jobs, [b.job, c.job]);
+        assert_eq!(standing(&comments, "me"), [b.job, c.job]);
+    }
+
+    #[test]
+    fn an_issue_is_anothers_while_the_last_of_them_is_at_it_or_has_a_pull_request() {
+        let (a, b) = (ticket(), ticket());
+        let delivered = format!("{DELIVERED}{}{END}", a.job);
+        for (bodies, expected) in [
+            (vec![], false),
+            (vec![claimed(&b)], false),
+            (vec![claimed(&a)], true),
+            (vec![claimed(&a), claimed(&b)], true),
+            (vec![delivered.clone(), claimed(&b)], true),
+            (vec![released(&a, "x"), claimed(&b)], false),
+            (vec![delivered, format!("{DONE}{}{END}", JobId::generate())], false),
+        ] {
+            let comments: Vec<_> = (1..).zip(bodies).map(|(id, body)| comment(id, "bot", true, body)).collect();
+            assert_eq!(is_anothers(&comments, "", &b.job), expected, "{comments:#?}");
+            let strangers: Vec<_> =
+                comments.into_iter().map(|one| BoardComment { from_inside: false, ..one }).collect();
+            assert!(!is_anothers(&strangers, "me", &b.job));
+        }
     }
 }

@@ -4,8 +4,10 @@
 //! Every step can be taken again: what was done is found done, so that a claim whose holder died is settled by whoever
 //! looks next.
 
+mod board;
 mod file;
 mod github;
+mod issues;
 mod marker;
 
 use std::fmt;
@@ -18,7 +20,7 @@ use spinney_engine::{Context, Engine};
 use crate::Result;
 
 pub use file::FileSource;
-pub use github::GithubSource;
+pub use issues::IssueSource;
 
 /// Something that is being done at a source.
 pub type Doing<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
@@ -74,7 +76,7 @@ pub struct Ticket {
 /// Opens the source that a schedule names, for the repository that its agent works on.
 pub async fn open(engine: &Engine, context: &Context, config: &WorkSourceConfig) -> Result<Box<dyn WorkSource>> {
     Ok(match config {
-        WorkSourceConfig::Github(config) => Box::new(GithubSource::open(engine, context, config).await?),
+        WorkSourceConfig::Github(config) => Box::new(github::open(engine, context, config).await?),
         WorkSourceConfig::File(config) => Box::new(FileSource::open(engine, context, config).await?),
     })
 }

@@ -188,16 +188,45 @@ async fn a_daemon_that_dies_with_a_claim_that_never_counted_only_takes_its_own_c
     let forge = TestForge::github("acme/app");
     let number = forge.add_issue("One", "");
     forge.label_issue(number, &["ready"]);
-    let first = forge.comment(number, "colleague", "MEMBER", "<!-- spinney:claim 0123456789 -->\nmine");
     let configured = every_5m("issues", issues::SOURCE);
     let story = Story::on(&forge, &configured).await;
     story.tick(0).await;
     let config = config(&story, &configured, &forge_section(&forge));
-    assert!(die_at(&story, "schedule.commented", 5, &config, forge.token()));
+    // It has looked, and is about to set the label.
+    let gate = forge.hold("POST");
+    let first = std::thread::scope(|scope| {
+        let first = scope.spawn(|| {
+            gate.wait();
+            let first = forge.comment(number, "colleague", "MEMBER", "<!-- spinney:claim 0123456789 -->\nmine");
+            drop(gate);
+            first
+        });
+        assert!(die_at(&story, "schedule.commented", 5, &config, forge.token()));
+        first.join().unwrap()
+    });
     assert_eq!(forge.comments(number).len(), 2);
     forge.label_issue(number, &["agent-working"]);
     story.tick(6).await;
     assert_eq!(forge.comments(number).iter().map(|comment| comment.id).collect::<Vec<_>>(), [first]);
     assert_eq!(forge.labels(number), ["agent-working"]);
+    assert_eq!(claims(&story).await, 0);
+}
+
+/// Who died with a label and without a comment leaves the label to who is at work on the issue by now.
+#[tokio::test]
+async fn a_daemon_that_dies_before_its_comment_takes_no_label_from_who_has_a_claim() {
+    let forge = TestForge::github("acme/app");
+    let number = forge.add_issue("One", "");
+    forge.label_issue(number, &["ready"]);
+    let configured = every_5m("issues", issues::SOURCE);
+    let story = Story::on(&forge, &configured).await;
+    story.tick(0).await;
+    let config = config(&story, &configured, &forge_section(&forge));
+    assert!(die_at(&story, "schedule.labelled", 5, &config, forge.token()));
+    assert_eq!(forge.labels(number), ["agent-working", "ready"]);
+    forge.comment(number, "colleague", "MEMBER", "<!-- spinney:claim 0123456789 -->\nmine");
+    story.tick(6).await;
+    assert_eq!(forge.labels(number), ["agent-working", "ready"]);
+    assert!(story.all_jobs().await.is_empty());
     assert_eq!(claims(&story).await, 0);
 }

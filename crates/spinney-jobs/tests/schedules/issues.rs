@@ -29,6 +29,18 @@ fn comment(forge: &TestForge, issue: u64) -> String {
     comments[0].body.clone()
 }
 
+/// A request to the repository, without what it was asked with.
+fn told(asked: &spinney_testkit::Exchange) -> String {
+    format!("{} {}", asked.method, asked.path.trim_start_matches("/repos/acme/app/"))
+}
+
+/// What was changed of an issue, by request.
+fn changes(forge: &TestForge, issue: u64) -> Vec<String> {
+    let exchanges = forge.exchanges();
+    let changes = exchanges.iter().filter(|asked| asked.method != "GET").map(told);
+    changes.filter(|told| told.contains(&format!("issues/{issue}/"))).collect()
+}
+
 #[tokio::test]
 async fn a_ready_issue_is_taken_and_everybody_can_see_by_whom() {
     let forge = forge(&[&["bug"], &["ready", "blocked"], &["ready", "agent-working"], &["Ready", "bug"], &["ready"]]);
@@ -58,8 +70,8 @@ async fn an_issue_whose_job_failed_is_given_back_and_says_so_without_details() {
     story.end(&job, JobStatus::Failed, |job| job.outcome.error = Some("secret path /srv/x".into())).await;
     story.tick(6).await;
     assert_eq!(forge.labels(1), ["ready"]);
-    let comment = comment(&forge, 1);
-    assert!(comment.contains("gave this back: its job failed.") && !comment.contains("/srv/x"), "{comment}");
+    let told = comment(&forge, 1);
+    assert!(told.contains("gave this back: its job failed.") && !told.contains("/srv/x"), "{told}");
 
     // It can be taken again.
     story.tick(10).await;
@@ -113,8 +125,108 @@ async fn a_strangers_comment_claims_nothing_and_a_colleagues_does() {
     let story = watching(&forge).await;
     story.tick(5).await;
     assert_eq!(story.open_job().await.work.to_string(), "issue 2");
-    assert_eq!(forge.comments(1).len(), 1, "who came second leaves nothing behind");
-    assert_eq!(forge.labels(1), ["ready"]);
+    assert_eq!(forge.comments(1).len(), 1);
+    assert_eq!(changes(&forge, 1), Vec::<String>::new(), "who came second says nothing at all");
+}
+
+/// The order in which it is done: whoever dies in between, or comes at the same time, is judged by it.
+#[tokio::test]
+async fn an_issue_is_looked_at_labelled_commented_on_once_and_looked_at_again() {
+    let forge = forge(&[&["ready"]]);
+    let story = watching(&forge).await;
+    let before = forge.exchanges().len();
+    story.tick(5).await;
+    let asked: Vec<_> = forge.exchanges()[before..].iter().map(|asked| told(asked)).collect();
+    assert_eq!(
+        asked,
+        [
+            "GET issues",
+            "GET issues/1",
+            "GET issues/1/comments",
+            "POST issues/1/labels",
+            "POST issues/1/comments",
+            "GET issues/1/comments",
+            "GET issues/1",
+            "DELETE issues/1/labels/ready",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn what_a_person_takes_back_at_the_last_moment_is_left() {
+    for (labels, left) in
+        [(&["blocked", "ready", "agent-working"][..], &["blocked", "ready"][..]), (&["agent-working"], &[])]
+    {
+        let forge = forge(&[&["ready"]]);
+        let story = watching(&forge).await;
+        // The label is set, and the comment about to be.
+        let gates = [forge.hold("POST"), forge.hold("POST")];
+        let person = async {
+            let [label, comment] = gates;
+            let comment = tokio::task::spawn_blocking(move || {
+                label.wait();
+                drop(label);
+                comment.wait();
+                comment
+            });
+            let comment = comment.await.unwrap();
+            forge.label_issue(1, labels);
+            drop(comment);
+        };
+        tokio::join!(story.tick(5), person);
+        assert!(story.all_jobs().await.is_empty());
+        assert_eq!(forge.labels(1), left);
+        assert!(forge.comments(1).is_empty());
+        assert_eq!(story.report("issues").await.0, RunOutcome::Skipped);
+    }
+}
+
+/// More than are looked at in one run have claims of others that nobody ends.
+#[tokio::test]
+async fn what_is_behind_many_that_others_hold_comes_up() {
+    let forge = forge(&[&["ready"][..]; 50]);
+    for issue in 1..=45 {
+        forge.comment(issue, "colleague", "MEMBER", "<!-- spinney:claim 0123456789 -->\nmine");
+    }
+    let story = watching(&forge).await;
+    for run in 1..=2 {
+        story.tick(5 * run).await;
+        assert!(story.all_jobs().await.is_empty(), "so many are not looked at in one run");
+        assert_eq!(story.report("issues").await.0, RunOutcome::Skipped);
+    }
+    story.tick(15).await;
+    let job = story.open_job().await;
+    assert_eq!(job.work.to_string(), "issue 46");
+    story.end(&job, JobStatus::Completed, |_| {}).await;
+    forge.label_issue(1, &["ready"]);
+    story.tick(20).await;
+    story.tick(25).await;
+    story.tick(30).await;
+    assert_eq!(story.open_job().await.work.to_string(), "issue 47");
+}
+
+/// What jobs of this store are at costs no request, and no try.
+#[tokio::test]
+async fn what_our_own_jobs_are_at_is_passed_over() {
+    let forge = forge(&[&["ready"][..]; 25]);
+    let story = watching(&forge).await;
+    for issue in 1..=24 {
+        let context = story.engine.repository(None, story.app.path()).await.unwrap();
+        let new = spinney_jobs::NewJob {
+            id: None,
+            agent: "coder".parse().unwrap(),
+            work: Some(spinney_core::Work::issue(issue)),
+            title: None,
+            prompt: "mine".into(),
+            trigger: spinney_core::Platform::Cli,
+            request: spinney_core::JobRequest::default(),
+        };
+        story.jobs().submit(context, new, spinney_jobs::Busy::Refuse).await.unwrap();
+    }
+    story.tick(5).await;
+    let jobs = story.all_jobs().await;
+    assert_eq!(jobs.last().unwrap().work.to_string(), "issue 25");
+    assert!((1..=24).all(|issue| changes(&forge, issue).is_empty()));
 }
 
 #[tokio::test]
@@ -175,34 +287,35 @@ async fn two_daemons_never_take_the_same_issue() {
 
 #[tokio::test]
 async fn who_comes_to_an_issue_that_was_ended_meanwhile_leaves_it() {
-    let forge = forge(&[&["ready"]]);
-    let story = watching(&forge).await;
-    let other_home = story.app.sandbox().path().join("other-home");
-    let configured = every_5m("issues", SOURCE);
-    let other = engine(&story.app, &other_home, &configured, &forge_section(&forge), Some(&forge)).await;
-    let others = schedules(&other);
-    others.tick(at(0)).await.unwrap();
+    for (pull_request, labels) in [(None, &[][..]), (Some("https://example/pull/9".to_owned()), &["agent-working"])] {
+        let forge = forge(&[&["ready"]]);
+        let story = watching(&forge).await;
+        let other_home = story.app.sandbox().path().join("other-home");
+        let configured = every_5m("issues", SOURCE);
+        let other = engine(&story.app, &other_home, &configured, &forge_section(&forge), Some(&forge)).await;
+        let others = schedules(&other);
+        others.tick(at(0)).await.unwrap();
 
-    // The other has listed the issue, and is about to comment; meanwhile we do all of it.
-    let gate = forge.hold("POST");
-    let late = async {
-        others.tick(at(5)).await.unwrap();
-    };
-    let whole = async {
-        let gate = tokio::task::spawn_blocking(move || {
-            gate.wait();
-            gate
-        });
-        let gate = gate.await.unwrap();
-        story.tick(5).await;
-        let job = story.open_job().await;
-        story.end(&job, JobStatus::Completed, |_| {}).await;
-        story.tick(6).await;
-        assert!(comment(&forge, 1).contains("<!-- spinney:done"));
-        drop(gate);
-    };
-    tokio::join!(late, whole);
-    assert!(story::all_jobs(&other).await.is_empty());
-    assert_eq!(forge.comments(1).len(), 1, "its comment is gone again");
-    assert_eq!(forge.labels(1), Vec::<String>::new());
+        // The other has looked at the issue, and is about to label it; meanwhile we do all of it.
+        let gate = forge.hold("POST");
+        let late = async {
+            others.tick(at(5)).await.unwrap();
+        };
+        let whole = async {
+            let gate = tokio::task::spawn_blocking(move || {
+                gate.wait();
+                gate
+            });
+            let gate = gate.await.unwrap();
+            story.tick(5).await;
+            let job = story.open_job().await;
+            story.end(&job, JobStatus::Completed, |job| job.outcome.pull_request = pull_request).await;
+            story.tick(6).await;
+            drop(gate);
+        };
+        tokio::join!(late, whole);
+        assert!(story::all_jobs(&other).await.is_empty());
+        assert!(comment(&forge, 1).contains("is done"), "the other's comment is gone again");
+        assert_eq!(forge.labels(1), labels);
+    }
 }
