@@ -65,7 +65,7 @@ pub(crate) fn ended(db: &mut Connection, job: &Job) -> Result<()> {
     record(db, job, "job.ended", detail)
 }
 
-/// A person did something to a schedule.
+/// Something was done to a schedule: by a person, or by itself.
 pub(crate) fn schedule(db: &mut Connection, schedule: &Schedule, kind: &str) -> Result<()> {
     let key = &schedule.key;
     db.record_event(Event {

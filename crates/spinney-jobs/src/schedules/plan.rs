@@ -4,9 +4,13 @@ use std::time::Duration;
 
 use spinney_core::config::{ScheduleConfig, ScheduleKind};
 use spinney_core::names::content_hash;
-use spinney_core::{JobStatus, Schedule, ScheduleKey, Timestamp};
+use spinney_core::{ForgeError, JobStatus, Schedule, ScheduleKey, Timestamp};
 
 use super::configured::Configured;
+
+/// Until a source that could not be reached is asked again.
+const FIRST_PAUSE: Duration = Duration::from_secs(60);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60 * 60);
 
 /// The next start after one: however many were missed before `start`, the next is one.
 pub(super) fn next(config: &ScheduleConfig, key: &ScheduleKey, start: Timestamp) -> Option<Timestamp> {
@@ -50,6 +54,17 @@ pub(super) fn replan(configured: &Configured, row: &mut Schedule, now: Timestamp
     let start = row.last_started_at.filter(|_| config.kind == ScheduleKind::Interval).unwrap_or(now);
     row.timing = config.timing();
     row.planned_at = next(config, key, start);
+}
+
+/// When a run is tried again that could not reach its work source: when that wants to be asked again, else after a pause
+/// that doubles.
+pub(super) fn again(error: &ForgeError, postponed: u32, now: Timestamp) -> Timestamp {
+    let pause = FIRST_PAUSE.saturating_mul(1 << postponed.saturating_sub(1).min(10)).min(LONGEST_PAUSE);
+    let asked = match error {
+        ForgeError::RateLimited { until, .. } => until.as_millisecond() - Timestamp::now().as_millisecond(),
+        _ => 0,
+    };
+    now.plus(pause.max(Duration::from_millis(u64::try_from(asked).unwrap_or(0))))
 }
 
 /// Whether it is to be started.
@@ -137,6 +152,21 @@ mod tests {
         assert!(different.len() > 40, "{delays:?}");
         let other = ScheduleKey { name: "t".parse().unwrap(), ..configured.key.clone() };
         assert_ne!(next(&configured.config, &other, at(0)), next(&configured.config, &configured.key, at(0)));
+    }
+
+    #[test]
+    fn a_source_is_left_alone_for_longer_and_longer_and_as_long_as_it_wants() {
+        let source = spinney_core::forge::Outage::new("status 503");
+        let down = ForgeError::Unreachable { forge: "GitHub".into(), tries: 1, source };
+        let pauses: Vec<_> = (1..=9).map(|times| again(&down, times, at(0))).collect();
+        assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 60, 60, 60].map(at));
+        assert_eq!(again(&down, u32::MAX, at(0)), at(60));
+        let until = Timestamp::now().plus(Duration::from_secs(2 * 60 * 60));
+        let limited = ForgeError::RateLimited { forge: "GitHub".into(), until };
+        let ahead = again(&limited, 1, at(0)).as_millisecond() - at(0).as_millisecond();
+        assert!((119 * MINUTE..=120 * MINUTE).contains(&ahead), "{ahead}");
+        let over = ForgeError::RateLimited { forge: "GitHub".into(), until: Timestamp::from_millisecond(0) };
+        assert_eq!(again(&over, 1, at(0)), at(1));
     }
 
     #[test]

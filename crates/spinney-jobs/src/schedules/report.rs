@@ -14,6 +14,9 @@ pub struct Report {
     /// The item of the work source that it was about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<String>,
+    /// How often in a row it was postponed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub postponed: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,7 +43,13 @@ impl Report {
             text.truncate(text.floor_char_boundary(MAX_MESSAGE_BYTES));
             text
         };
-        Self { outcome, message: message.map(cut), item: None }
+        Self { outcome, message: message.map(cut), item: None, postponed: 0 }
+    }
+
+    /// One more time after the last.
+    pub(super) fn postponed(message: String, last: Option<&Self>) -> Self {
+        let before = last.map_or(0, |last| last.postponed);
+        Self { postponed: before.saturating_add(1), ..Self::new(RunOutcome::Postponed, Some(message)) }
     }
 
     pub(super) fn about(self, item: Option<String>) -> Self {
@@ -56,6 +65,10 @@ impl Report {
     pub fn read(value: &serde_json::Value) -> Option<Self> {
         serde_json::from_value(value.clone()).ok()
     }
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl From<JobStatus> for RunOutcome {

@@ -16,7 +16,7 @@ use super::report::{Report, RunOutcome};
 use super::settle::LEASE;
 use super::{Schedules, plan};
 use crate::sources::{self, Item, Ticket};
-use crate::{Busy, Error, NewJob, Result};
+use crate::{Busy, Error, NewJob, Result, events};
 
 /// So many items are asked for in vain in one run; the next one goes on behind them.
 const MAX_TRIES: usize = 20;
@@ -57,17 +57,23 @@ impl Schedules<'_> {
             // It was recorded and could not be started: it is settled like any other.
             return Ok(());
         }
+        let mut again = None;
         let report = match run {
             Ok(Run::Started { item }) => {
                 let report = Report::new(RunOutcome::Started, None).about(item).json();
                 return self.note(row, &id, |row| row.last_report = report.clone()).await;
             }
             Ok(Run::None(report)) => report,
-            Err(error) if is_temporary(&error) => Report::new(RunOutcome::Postponed, Some(in_full(&error))),
+            Err(Error::Forge(error)) if error.is_temporary() => {
+                let report = Report::postponed(in_full(&error), last.as_ref());
+                again = Some(plan::again(&error, report.postponed, now));
+                report
+            }
             Err(error) => Report::new(RunOutcome::Failed, Some(in_full(&error))),
         };
         let concluded = |row: &mut Schedule| {
             (row.last_job_id, row.last_status) = before.clone();
+            row.planned_at = again.or(row.planned_at);
             self.conclude(configured, row, &report);
         };
         self.note(row, &id, concluded).await?;
@@ -93,9 +99,20 @@ impl Schedules<'_> {
         }
     }
 
-    /// Writes a row on the version that was read; `false` when somebody changed it.
+    /// Writes a row on the version that was read, and tells where it is paused or resumed; `false` when somebody changed
+    /// it.
     pub(super) async fn write(&self, row: &mut Schedule) -> Result<bool> {
-        Ok(self.jobs.engine.store().read().await?.update_schedule(row).await?)
+        let mut db = self.jobs.engine.store().write().await?;
+        let before = db.schedule(&row.key).await?;
+        if !db.update_schedule(row).await? {
+            return Ok(false);
+        }
+        if before.is_some_and(|before| before.paused != row.paused) {
+            let kind = if row.paused { "schedule.paused" } else { "schedule.resumed" };
+            events::schedule(&mut db, row, kind)?;
+        }
+        db.commit().await?;
+        Ok(true)
     }
 
     /// Starts a job; where there are items, for the first that can be had, looked for behind the one that is named.
@@ -212,8 +229,4 @@ fn work(configured: &Configured, item: Option<&Item>) -> Result<Option<Work>> {
 
 fn skipped(message: String) -> Run {
     Run::None(Report::new(RunOutcome::Skipped, Some(message)))
-}
-
-fn is_temporary(error: &Error) -> bool {
-    matches!(error, Error::Forge(error) if error.is_temporary())
 }

@@ -60,8 +60,15 @@ impl Schedules<'_> {
         let claims = db.claims_to_settle(engine.account(), engine.home().node()).await?;
         drop(db);
         let mut all = true;
+        let mut unreachable: Vec<String> = Vec::new();
         for claim in claims {
+            if unreachable.contains(&claim.source) {
+                continue;
+            }
             if let Err(error) = self.settle_claim(&claim).await {
+                if matches!(&error, Error::Forge(error) if error.is_temporary()) {
+                    unreachable.push(claim.source.clone());
+                }
                 let error = in_full(&error);
                 tracing::warn!(source = claim.source, item = claim.item, %error, "an item could not be settled");
                 all = false;

@@ -230,15 +230,64 @@ async fn what_our_own_jobs_are_at_is_passed_over() {
 }
 
 #[tokio::test]
-async fn an_outage_postpones_and_is_no_failure() {
+async fn an_outage_postpones_is_no_failure_and_is_waited_out_for_longer_each_time() {
+    let forge = forge(&[&["ready"]]);
+    let story =
+        Story::on(&forge, "[agents.coder.schedules.issues]\ninterval = '5s'\nWORK".replace("WORK", SOURCE).as_str())
+            .await;
+    story.tick(0).await;
+    let mut minute = 1;
+    for (times, pause) in [(1, 1), (2, 2), (3, 4), (4, 8), (5, 16), (6, 32)] {
+        forge.trouble(Trouble::RetryAfter(503, 600));
+        story.tick(minute).await;
+        let (outcome, message) = story.report("issues").await;
+        assert_eq!(outcome, RunOutcome::Postponed, "{message}");
+        assert!(message.starts_with("GitHub at 127.0.0.1:") && message.contains("status 503"), "{message}");
+        let schedule = story.listed("issues").await.schedule;
+        assert_eq!((schedule.failures, schedule.paused), (0, false), "{times}");
+        assert_eq!(schedule.planned_at, Some(at(minute + pause)), "{times}");
+        let asked = forge.exchanges().len();
+        story.tick(minute + pause - 1).await;
+        assert_eq!(forge.exchanges().len(), asked, "it is left alone until then");
+        minute += pause;
+    }
+    story.tick(minute).await;
+    let job = story.open_job().await;
+    story.end(&job, JobStatus::Failed, |_| {}).await;
+    for _ in 0..10 {
+        forge.trouble(Trouble::RetryAfter(503, 600));
+    }
+    story.tick(minute + 1).await;
+    assert_eq!(forge.labels(1), ["agent-working"]);
+    forge.calm();
+    story.tick(minute + 2).await;
+    assert!(forge.comments(1)[0].body.contains("gave this back"), "what could not be given back is, in the end");
+}
+
+#[tokio::test]
+async fn a_rate_limit_is_kept_as_long_as_the_forge_says() {
     let forge = forge(&[&["ready"]]);
     let story = watching(&forge).await;
     forge.trouble(Trouble::LimitReached(std::time::Duration::from_secs(3600)));
     story.tick(5).await;
     let (outcome, message) = story.report("issues").await;
     assert_eq!((outcome, story.listed("issues").await.schedule.failures), (RunOutcome::Postponed, 0), "{message}");
-    story.tick(10).await;
+    let asked = forge.exchanges().len();
+    story.tick(60).await;
+    assert_eq!(forge.exchanges().len(), asked, "nothing is asked before that");
+    story.tick(66).await;
     story.open_job().await;
+}
+
+/// A token that is not accepted does not pass by itself.
+#[tokio::test]
+async fn a_forge_that_refuses_is_a_failure() {
+    let forge = forge(&[&["ready"]]);
+    let story = watching(&forge).await;
+    forge.trouble(Trouble::Forbidden("Resource not accessible by personal access token".into()));
+    story.tick(5).await;
+    let (outcome, message) = story.report("issues").await;
+    assert_eq!((outcome, story.listed("issues").await.schedule.failures), (RunOutcome::Failed, 1), "{message}");
 }
 
 #[tokio::test]

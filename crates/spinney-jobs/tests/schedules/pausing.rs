@@ -33,6 +33,13 @@ async fn what_keeps_failing_is_paused_and_says_why() {
 
     let resumed = story.schedules().resume(&which("look")).await.unwrap().schedule;
     assert_eq!((resumed.paused, resumed.failures, resumed.pause_reason), (false, 0, None));
+    let mut events = story.engine.store().read().await.unwrap().events("local", 0, 1000).await.unwrap();
+    events.retain(|(_, event)| event.kind.starts_with("schedule."));
+    let told: Vec<_> = events.iter().map(|(_, event)| (event.kind.as_str(), &event.detail)).collect();
+    let detail = |reason: Option<String>| serde_json::json!({ "agent": "coder", "name": "look", "reason": reason });
+    let paused = detail(schedule.pause_reason.clone());
+    assert_eq!(told, [("schedule.paused", &paused), ("schedule.resumed", &detail(None))]);
+    assert_eq!(events[0].1.repository_id, schedule.key.repository_id);
     assert!(resumed.planned_at > Some(spinney_core::Timestamp::now()), "it is planned from now on");
 }
 
