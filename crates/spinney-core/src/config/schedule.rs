@@ -270,6 +270,30 @@ mod tests {
         );
     }
 
+    /// Zones whose clocks are moved by an hour, by half of one, or at midnight.
+    #[test]
+    fn a_start_is_always_ahead_whatever_becomes_of_the_clock() {
+        for (zone, change) in [
+            ("Europe/Berlin", "2026-03-29T01:00:00Z"),
+            ("Europe/Berlin", "2026-10-25T01:00:00Z"),
+            ("Australia/Lord_Howe", "2026-04-04T15:00:00Z"),
+            ("Australia/Lord_Howe", "2026-10-03T15:30:00Z"),
+            ("America/Havana", "2026-03-08T05:00:00Z"),
+            ("America/Havana", "2026-11-01T05:00:00Z"),
+        ] {
+            for cron in ["* * * * *", "*/7 2 * * *", "30 2 * * *", "0 0 * * *", "15 */3 * * *"] {
+                let schedule = schedule(&format!("type = 'cron'\ncron = '{cron}'\ntimezone = '{zone}'"));
+                for minutes in (-240..240).step_by(5) {
+                    let start = Timestamp::from_millisecond(at(change).as_millisecond() + minutes * 60_000);
+                    let next = schedule.next_after(start).unwrap();
+                    assert!(next > start, "{zone} `{cron}` after {start}: {next}");
+                    let days = (next.as_millisecond() - start.as_millisecond()) / 86_400_000;
+                    assert!(days <= 2, "{zone} `{cron}` after {start}: {next}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn another_timing_is_another_text() {
         let texts = [
