@@ -161,6 +161,8 @@ pub enum Error {
     ForeignBranch { branch: BranchName, remote: String },
     #[error("{} can't be spoken to: {reason}", .kind.title())]
     Forge { kind: spinney_core::ForgeKind, reason: String },
+    #[error("Linear can't be spoken to: {reason}")]
+    Linear { reason: String },
     #[error("setup command `{}` {outcome}", for_message(.line))]
     Setup { line: String, outcome: String },
     #[error("no free port is left for `{name}`")]

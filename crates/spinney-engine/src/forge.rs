@@ -5,13 +5,15 @@ use std::time::Duration;
 use spinney_core::config::ForgeConfig;
 use spinney_core::forge::PullRequestState;
 use spinney_core::{Forge, ForgeKind, Workspace};
-use spinney_forge::{ForgeOptions, KindOptions, Located, Patience, locate, token};
+use spinney_forge::{ForgeOptions, KindOptions, Linear, LinearOptions, Located, Patience, locate, token};
 
 use crate::context::Context;
 use crate::proxy::proxy_for;
 use crate::verdict::ForgeWord;
 use crate::{Engine, Error, Result};
 
+/// Whose tokens the environment holds, where no repository names its own.
+const OPERATORS_ACCOUNT: &str = "local";
 /// How long a sweep waits for a forge: what it does not say only makes the sweep keep more.
 const SWEEPS_WAIT: Duration = Duration::from_secs(10);
 
@@ -24,6 +26,27 @@ impl Engine {
     /// The same, for a sweep.
     pub async fn hasty_forge(&self, context: &Context) -> Result<Option<Box<dyn Forge>>> {
         self.forge_with(context, Patience { total: SWEEPS_WAIT, ..Patience::default() }).await
+    }
+
+    /// The issues of a team on Linear, for who looks again anyway. Its key is the operator's, and no other account's.
+    pub fn linear(&self, team: &str) -> Result<Linear> {
+        let fault = |reason: String| Error::Linear { reason };
+        if self.account() != OPERATORS_ACCOUNT {
+            return Err(fault(format!("its key is for account `{OPERATORS_ACCOUNT}` alone")));
+        }
+        let config = &self.config.forge.linear;
+        let api_url = config.api_url.as_ref().ok_or_else(|| fault("`forge.linear.api_url` is empty".to_owned()))?;
+        let environment = self.texts();
+        let variable = config.token_env.as_ref().map(ToString::to_string).unwrap_or_default();
+        let token = token::of_variable(&environment, &variable);
+        let token = token.ok_or_else(|| fault(format!("`{variable}` is not set, which holds its key")))?;
+        let options = LinearOptions {
+            api_url: api_url.to_string(),
+            token,
+            patience: Patience { total: SWEEPS_WAIT, ..Patience::default() },
+            proxy: proxy_for(&environment, api_url.as_str()),
+        };
+        Linear::open(team, &options).map_err(|error| fault(error.to_string()))
     }
 
     async fn forge_with(&self, context: &Context, patience: Patience) -> Result<Option<Box<dyn Forge>>> {

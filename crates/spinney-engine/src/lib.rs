@@ -72,7 +72,7 @@ pub use request::{Continued, Request, Resolution};
 pub use settings_print::SettingsPrint;
 pub use shared::Reading;
 pub use sizes::{Measurer, Sizes, has_tree, stands};
-pub use spinney_forge::Located;
+pub use spinney_forge::{Linear, LinearComment, LinearIssue, Located};
 pub use tokens::NewToken;
 pub use trash::{Purged, Trashed};
 pub use verdict::{ForgeWord, plural};

@@ -4,10 +4,12 @@
 
 use std::ffi::OsStr;
 
+use spinney_core::config::ForgesConfig;
+
 use crate::{Engine, Result};
 
 /// Those that are secret by their usual meaning. What the tools of a forge read is here too.
-const USUAL: [&str; 17] = [
+const USUAL: [&str; 18] = [
     "CI_JOB_TOKEN",
     "DISCORD_BOT_TOKEN",
     "FORGEJO_TOKEN",
@@ -18,6 +20,7 @@ const USUAL: [&str; 17] = [
     "GITHUB_TOKEN",
     "GITLAB_ACCESS_TOKEN",
     "GITLAB_TOKEN",
+    "LINEAR_API_KEY",
     "PGPASSWORD",
     "SLACK_BOT_TOKEN",
     "SLACK_SIGNING_SECRET",
@@ -47,7 +50,8 @@ impl Secrets {
 impl Engine {
     /// The secrets that the environment may hold, whichever account's repositories name them.
     pub(crate) async fn secrets(&self) -> Result<Secrets> {
-        let forges = [&self.config.forge.github, &self.config.forge.gitlab, &self.config.forge.forgejo];
+        let ForgesConfig { github, gitlab, forgejo, linear } = &self.config.forge;
+        let forges = [github, gitlab, forgejo, linear];
         let platforms = &self.config.platforms;
         let of_platforms = [
             &platforms.github.webhook_secret_env,

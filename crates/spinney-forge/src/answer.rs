@@ -39,6 +39,9 @@ impl Reply {
     /// Why to come back later, if the answer says so.
     pub fn later(&self) -> Option<Later> {
         match self.status {
+            400 if self.is_over_linears_limit() => {
+                Some(Later::RateLimited(self.linears_limit().unwrap_or(SECONDARY_LIMIT)))
+            }
             403 | 429 => self.rate_limit().map(Later::RateLimited),
             408 | 500..600 => {
                 Some(Later::Outage { detail: format!("status {}", self.status), after: self.retry_after() })
@@ -60,6 +63,26 @@ impl Reply {
         }
         let limited = self.status == 429 || self.said(None).to_lowercase().contains("rate limit");
         limited.then_some(SECONDARY_LIMIT)
+    }
+
+    /// Linear refuses with 400, and tells why among the errors.
+    fn is_over_linears_limit(&self) -> bool {
+        let errors = self.json().ok().and_then(|value| value["errors"].as_array().cloned()).unwrap_or_default();
+        errors.iter().any(|error| error["extensions"]["code"] == "RATELIMITED")
+    }
+
+    /// Linear counts requests and what they cost, each until a time of its own, in milliseconds.
+    fn linears_limit(&self) -> Option<Duration> {
+        if let Some(after) = self.retry_after() {
+            return Some(after);
+        }
+        let spent = ["requests", "complexity"]
+            .into_iter()
+            .filter(|of| self.limit_header(&format!("{of}-remaining")).is_some_and(|remaining| remaining <= 0));
+        let reset = spent.filter_map(|of| self.limit_header(&format!("{of}-reset"))).max()?;
+        let ahead = reset.saturating_sub(Timestamp::now().as_millisecond());
+        // A second more, for clocks that differ.
+        Some(Duration::from_millis(u64::try_from(ahead).unwrap_or(0)) + Duration::from_secs(1))
     }
 
     fn retry_after(&self) -> Option<Duration> {
@@ -135,6 +158,28 @@ mod tests {
         assert_eq!(seconds(&past), 1);
         assert_eq!(seconds(&reply(403, &[], r#"{"message":"You have exceeded a secondary rate limit."}"#)), 60);
         assert_eq!(seconds(&reply(429, &[], "slow down")), 60);
+    }
+
+    #[test]
+    fn linears_limit_is_a_bad_request() {
+        let limited = r#"{"errors":[{"message":"Rate limit exceeded","extensions":{"code":"RATELIMITED"}}]}"#;
+        assert_eq!(seconds(&reply(400, &[], limited)), 60);
+        assert_eq!(seconds(&reply(400, &[("retry-after", "7")], limited)), 7);
+        let reset = |seconds: i64| (Timestamp::now().as_millisecond() + seconds * 1000).to_string();
+        let (requests, complexity) = (reset(100), reset(300));
+        let headers = |requests_left, complexity_left| {
+            [
+                ("x-ratelimit-requests-remaining", requests_left),
+                ("x-ratelimit-requests-reset", requests.as_str()),
+                ("x-ratelimit-complexity-remaining", complexity_left),
+                ("x-ratelimit-complexity-reset", complexity.as_str()),
+            ]
+        };
+        assert!((99..=101).contains(&seconds(&reply(400, &headers("0", "12"), limited))));
+        assert!((299..=301).contains(&seconds(&reply(400, &headers("12", "0"), limited))));
+        assert!((299..=301).contains(&seconds(&reply(400, &headers("0", "0"), limited))));
+        let wrong = r#"{"errors":[{"message":"no such field","extensions":{"code":"GRAPHQL_VALIDATION_FAILED"}}]}"#;
+        assert!(reply(400, &headers("0", "0"), wrong).later().is_none());
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! GitHub, GitLab and Forgejo/Gitea over their REST APIs: pull requests and issues of one repository;
-//! on GitHub also the labels and comments by which work on issues is told.
+//! on GitHub also the labels and comments by which work on issues is told, and the same on Linear over GraphQL.
 //!
 //! [`locate`] tells from a remote's URL which configured forge holds the repository; [`open`] gives it as a
 //! [`spinney_core::Forge`]. What differs between forges is one file each, a [`dialect::Dialect`] without any I/O; asking,
@@ -14,6 +14,7 @@ mod dialect;
 mod forgejo;
 mod github;
 mod gitlab;
+mod linear;
 mod locate;
 mod options;
 mod patience;
@@ -22,6 +23,7 @@ pub mod token;
 mod tracking;
 mod url;
 
+pub use linear::{Linear, LinearComment, LinearIssue, LinearOptions};
 pub use locate::{Located, locate};
 pub use options::{ForgeOptions, KindOptions};
 pub use patience::Patience;

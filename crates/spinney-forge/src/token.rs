@@ -31,16 +31,18 @@ fn is_usual(kind: ForgeKind, token_env: &str) -> bool {
 #[must_use]
 pub fn variable<'a>(kind: ForgeKind, environment: &[(String, String)], token_env: &'a str) -> Option<&'a str> {
     let others = if is_usual(kind, token_env) { usual_variables(kind) } else { &[] };
-    std::iter::once(token_env).chain(others.iter().copied()).find(|name| value(environment, name).is_some())
+    std::iter::once(token_env).chain(others.iter().copied()).find(|name| of_variable(environment, name).is_some())
 }
 
 /// The token that the environment holds, in that variable.
 #[must_use]
 pub fn from_environment(kind: ForgeKind, environment: &[(String, String)], token_env: &str) -> Option<Secret> {
-    value(environment, variable(kind, environment, token_env)?)
+    of_variable(environment, variable(kind, environment, token_env)?)
 }
 
-fn value(environment: &[(String, String)], name: &str) -> Option<Secret> {
+/// The token that a variable holds.
+#[must_use]
+pub fn of_variable(environment: &[(String, String)], name: &str) -> Option<Secret> {
     let (_, value) = environment.iter().find(|(given, _)| given == name)?;
     secret(value)
 }

@@ -14,6 +14,7 @@ mod forge;
 mod git_wrapper;
 mod http;
 mod http_remote;
+mod linear;
 mod loop_image;
 mod model;
 mod postgres;
@@ -34,6 +35,7 @@ pub use forge::{Exchange, Fork, Gate, TestComment, TestForge, TestPullRequest, T
 pub use git_wrapper::{GitWrapper, git_of_version};
 pub use http::{EventStream, HttpClient, Reply, ServerEvent};
 pub use http_remote::HttpRemote;
+pub use linear::{LinearTrouble, TestLinear};
 pub use loop_image::LoopImage;
 pub use model::{ModelRequest, StubModel};
 pub use postgres::{PostgresDatabase, postgres_database, postgres_url};

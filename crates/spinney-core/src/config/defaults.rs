@@ -132,7 +132,7 @@ mod tests {
     fn sections_come_in_order_once_each() {
         let sections: Vec<_> = keys().children("").collect();
         assert_eq!(sections, ["workspace", "pool", "limits", "cleanup", "store", "server", "forge", "platforms"]);
-        assert_eq!(keys().children("forge").collect::<Vec<_>>(), ["github", "gitlab", "forgejo"]);
+        assert_eq!(keys().children("forge").collect::<Vec<_>>(), ["github", "gitlab", "forgejo", "linear"]);
         let of_agent: Vec<_> = agent_keys().children("").collect();
         assert_eq!((of_agent[0], &of_agent[of_agent.len() - 2..]), ("runtime", &["workspace", "hooks"][..]));
         let workspace: Vec<_> = agent_keys().children("workspace").collect();

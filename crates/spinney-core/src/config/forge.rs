@@ -13,6 +13,8 @@ pub struct ForgesConfig {
     pub github: ForgeConfig,
     pub gitlab: ForgeConfig,
     pub forgejo: ForgeConfig,
+    /// No forge, but where issues may be.
+    pub linear: ForgeConfig,
 }
 
 /// One forge.

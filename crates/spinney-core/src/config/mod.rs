@@ -50,5 +50,5 @@ pub use server::{InvalidPublicUrl, PublicUrl, ServerConfig};
 pub use source::Source;
 pub use store_url::StoreUrl;
 pub use template::{CommitPlaceholder, InvalidTemplate, Placeholders, PullRequestPlaceholder, Template};
-pub use work_source::{FileSource, GithubSource, SourceLabels, WorkSourceConfig};
+pub use work_source::{FileSource, GithubSource, LinearSource, SourceLabels, WorkSourceConfig};
 pub use working_directory::{InvalidWorkingDirectory, WorkingDirectory};

@@ -154,6 +154,8 @@ mod tests {
                 "forge.gitlab.token_env",
                 "forge.forgejo.api_url",
                 "forge.forgejo.token_env",
+                "forge.linear.api_url",
+                "forge.linear.token_env",
             ]
         );
     }

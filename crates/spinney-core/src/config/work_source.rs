@@ -6,12 +6,14 @@ use crate::names::for_message;
 
 /// GitHub's own limit.
 const MAX_LABEL_CHARS: usize = 50;
+const MAX_TEAM_BYTES: usize = 20;
 
 /// A place with items of work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum WorkSourceConfig {
     Github(GithubSource),
+    Linear(LinearSource),
     File(FileSource),
 }
 
@@ -19,6 +21,7 @@ impl std::fmt::Display for WorkSourceConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Github(source) => write!(f, "issues `{}` {}", source.labels.ready, source.repo),
+            Self::Linear(source) => write!(f, "Linear issues `{}` {}", source.labels.ready, source.team),
             Self::File(source) => write!(f, "files in {}", source.path),
         }
     }
@@ -32,6 +35,19 @@ pub struct GithubSource {
     pub repo: String,
     pub labels: SourceLabels,
     /// An issue with one of these is left alone.
+    pub exclude_labels: Vec<String>,
+}
+
+/// Issues of a team on Linear that have a label.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinearSource {
+    /// What its issues' names begin with, as `ENG` of `ENG-12`.
+    pub team: String,
+    #[serde(default)]
+    pub labels: SourceLabels,
+    /// An issue with one of these is left alone.
+    #[serde(default)]
     pub exclude_labels: Vec<String>,
 }
 
@@ -65,6 +81,7 @@ impl WorkSourceConfig {
             }
             Self::File(_) => None,
             Self::Github(github) => github.fault(),
+            Self::Linear(linear) => linear.fault(),
         }
     }
 
@@ -72,31 +89,47 @@ impl WorkSourceConfig {
     pub(super) fn leads_out(&self) -> bool {
         match self {
             Self::File(FileSource { path }) => path.starts_with(['/', '~']) || path.split('/').any(|part| part == ".."),
-            Self::Github(_) => false,
+            Self::Github(_) | Self::Linear(_) => false,
         }
     }
 }
 
 impl GithubSource {
     fn fault(&self) -> Option<String> {
-        let Self { repo, labels, exclude_labels } = self;
-        if !repo.is_empty() && repo.parse::<crate::RepositoryName>().is_err() {
-            return Some(format!("`{}` is not a repository such as `acme/app`", for_message(repo)));
+        if !self.repo.is_empty() && self.repo.parse::<crate::RepositoryName>().is_err() {
+            return Some(format!("`{}` is not a repository such as `acme/app`", for_message(&self.repo)));
         }
+        self.labels.fault(&self.exclude_labels)
+    }
+}
+
+impl LinearSource {
+    fn fault(&self) -> Option<String> {
+        let is_key = (1..=MAX_TEAM_BYTES).contains(&self.team.len())
+            && self.team.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit());
+        if !is_key {
+            return Some(format!("`{}` is not the key of a team such as `ENG`", for_message(&self.team)));
+        }
+        self.labels.fault(&self.exclude_labels)
+    }
+}
+
+impl SourceLabels {
+    fn fault(&self, exclude_labels: &[String]) -> Option<String> {
         let is_label = |label: &String| {
             let length = label.chars().count();
             // The list of a query is separated by commas.
             (1..=MAX_LABEL_CHARS).contains(&length) && !label.contains(|c: char| c.is_control() || c == ',')
         };
-        let mut all = [&labels.ready, &labels.in_progress].into_iter().chain(exclude_labels);
+        let mut all = [&self.ready, &self.in_progress].into_iter().chain(exclude_labels);
         if let Some(wrong) = all.find(|label| !is_label(label)) {
             return Some(format!("`{}` is not a label: at most 50 characters, and no comma", for_message(wrong)));
         }
         let same = |a: &str, b: &str| a.to_lowercase() == b.to_lowercase();
-        if same(&labels.ready, &labels.in_progress) {
+        if same(&self.ready, &self.in_progress) {
             return Some("`ready` and `in_progress` are the same label".to_owned());
         }
-        let excluded = exclude_labels.iter().find(|label| same(label, &labels.ready));
+        let excluded = exclude_labels.iter().find(|label| same(label, &self.ready));
         excluded.map(|label| format!("`{}` is `ready` and excluded", for_message(label)))
     }
 }
@@ -145,6 +178,8 @@ mod tests {
             "{}",
             "{ type = 'github' }",
             "{ type = 'github', repo = 'acme/app', labels = { ready = 'to do' }, exclude_labels = ['wontfix'] }",
+            "{ type = 'linear', team = 'ENG' }",
+            "{ type = 'linear', team = 'A1', labels = { ready = 'to do' }, exclude_labels = ['wontfix'] }",
             "{ type = 'file', path = '/srv/tasks' }",
         ] {
             assert_eq!(fault(text), None, "{text}");
@@ -160,7 +195,7 @@ mod tests {
         let label = "is not a label: at most 50 characters, and no comma";
         for (text, message) in [
             ("{ path = 'x' }", "missing field `type`".to_owned()),
-            ("{ type = 'jira' }", "unknown variant `jira`, expected `github` or `file`".to_owned()),
+            ("{ type = 'jira' }", "unknown variant `jira`, expected one of `github`, `linear`, `file`".to_owned()),
             ("{ type = 'file' }", "missing field `path`".to_owned()),
             ("{ type = 'file', path = '' }", "`` is not the path of a directory".to_owned()),
             ("{ type = 'file', pth = 'x' }", "unknown field `pth`, expected `path`".to_owned()),
@@ -175,6 +210,12 @@ mod tests {
                 "{ type = 'github', labels = { ready = 'Agent-Working' } }",
                 "`ready` and `in_progress` are the same label".to_owned(),
             ),
+            ("{ type = 'linear' }", "missing field `team`".to_owned()),
+            (
+                "{ type = 'linear', team = 'Engineers' }",
+                "`Engineers` is not the key of a team such as `ENG`".to_owned(),
+            ),
+            ("{ type = 'linear', team = 'ENG', labels = { in_progress = 'a,b' } }", format!("`a,b` {label}")),
             ("{ type = 'github', exclude_labels = ['READY'] }", "`READY` is `ready` and excluded".to_owned()),
         ] {
             assert_eq!(fault(text).unwrap(), message);
@@ -183,7 +224,7 @@ mod tests {
 
     #[test]
     fn it_can_be_kept_as_json() {
-        for text in ["type = 'github'\nrepo = 'a/b'", "type = 'file'\npath = 'x'"] {
+        for text in ["type = 'github'\nrepo = 'a/b'", "type = 'linear'\nteam = 'ENG'", "type = 'file'\npath = 'x'"] {
             let source: WorkSourceConfig = toml::from_str(text).unwrap();
             let json = serde_json::to_string(&source).unwrap();
             assert_eq!(serde_json::from_str::<WorkSourceConfig>(&json).unwrap(), source);

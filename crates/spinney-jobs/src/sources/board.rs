@@ -5,9 +5,13 @@ use std::fmt;
 use spinney_core::Work;
 
 use super::Doing;
+use super::marker::Form;
 
 /// What is done there. Every change finds itself done when it is made again.
 pub(super) trait Board: fmt::Debug + Send + Sync {
+    /// How a comment's marker is written there.
+    fn form(&self) -> Form;
+
     /// The open issues that have a label, oldest first.
     fn fetch_labelled<'a>(&'a self, label: &'a str) -> Doing<'a, Vec<BoardIssue>>;
 

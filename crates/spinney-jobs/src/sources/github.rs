@@ -8,6 +8,7 @@ use spinney_engine::{Context, Engine};
 use super::Doing;
 use super::board::{Board, BoardComment, BoardIssue};
 use super::issues::IssueSource;
+use super::marker::Form;
 use crate::{Error, Result};
 
 /// Speaks to the forge that a repository's remote is on.
@@ -38,6 +39,10 @@ struct Github {
 }
 
 impl Board for Github {
+    fn form(&self) -> Form {
+        Form::Hidden
+    }
+
     fn fetch_labelled<'a>(&'a self, label: &'a str) -> Doing<'a, Vec<BoardIssue>> {
         Box::pin(
             async move { Ok(self.forge.fetch_issues_labelled(label).await?.into_iter().map(read_issue).collect()) },

@@ -61,7 +61,7 @@ impl IssueSource {
         }
         self.board.add_label(issue, &self.labels.in_progress).await?;
         fail::point("schedule.labelled")?;
-        let mine = self.board.add_comment(issue, &marker::claimed(ticket)).await?;
+        let mine = self.board.add_comment(issue, &marker::claimed(ticket, self.board.form())).await?;
         fail::point("schedule.commented")?;
         tokio::time::sleep(COMMENTS_SETTLE).await;
         let comments = self.board.fetch_comments(issue).await?;
@@ -99,7 +99,7 @@ impl IssueSource {
             self.board.add_label(issue, &self.labels.ready).await?;
             self.board.remove_label(issue, &self.labels.in_progress).await?;
         }
-        self.board.edit_comment(&mine.id, &marker::released(ticket, why)).await
+        self.board.edit_comment(&mine.id, &marker::released(ticket, why, self.board.form())).await
     }
 
     /// Undoes the label of who came no further: an issue with both labels is on its way, and nobody's without a claim.
@@ -119,7 +119,7 @@ impl IssueSource {
             self.board.remove_label(issue, &self.labels.in_progress).await?;
             self.board.close(issue).await?;
         }
-        self.board.edit_comment(&mine.id, &marker::ended(ticket, job)).await
+        self.board.edit_comment(&mine.id, &marker::ended(ticket, job, self.board.form())).await
     }
 }
 

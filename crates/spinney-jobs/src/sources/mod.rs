@@ -8,6 +8,7 @@ mod board;
 mod file;
 mod github;
 mod issues;
+mod linear;
 mod marker;
 
 use std::fmt;
@@ -77,6 +78,7 @@ pub struct Ticket {
 pub async fn open(engine: &Engine, context: &Context, config: &WorkSourceConfig) -> Result<Box<dyn WorkSource>> {
     Ok(match config {
         WorkSourceConfig::Github(config) => Box::new(github::open(engine, context, config).await?),
+        WorkSourceConfig::Linear(config) => Box::new(linear::open(engine, config)?),
         WorkSourceConfig::File(config) => Box::new(FileSource::open(engine, context, config).await?),
     })
 }

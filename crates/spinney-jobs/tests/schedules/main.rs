@@ -2,6 +2,7 @@
 
 mod files;
 mod issues;
+mod linear;
 mod pausing;
 mod places;
 mod story;

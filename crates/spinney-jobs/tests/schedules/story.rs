@@ -100,6 +100,18 @@ pub async fn engine(
     sections: &str,
     forge: Option<&TestForge>,
 ) -> Engine {
+    let token = forge.map(|forge| ("GITHUB_TOKEN", forge.token()));
+    engine_with(app, home, schedules, sections, token).await
+}
+
+/// With a token.
+pub async fn engine_with(
+    app: &TestRepository,
+    home: &Path,
+    schedules: &str,
+    sections: &str,
+    token: Option<(&str, &str)>,
+) -> Engine {
     let path = app.path();
     let text = format!(
         "[agents.coder]\nruntime = 'command'\ncommand = ['true']\nmax_attempts = 1\nworking_directory = {path:?}\n{schedules}\n{sections}"
@@ -107,9 +119,7 @@ pub async fn engine(
     let mut layers = Layers::new();
     layers.file("config.toml".as_ref(), &text).unwrap();
     let mut environment = app.sandbox().environment();
-    if let Some(forge) = forge {
-        environment.push(("GITHUB_TOKEN".into(), forge.token().into()));
-    }
+    environment.extend(token.map(|(name, value)| (name.into(), value.into())));
     let options = EngineOptions { home: home.to_owned(), account: "local".to_owned(), layers, environment };
     Engine::open(options).await.unwrap()
 }
