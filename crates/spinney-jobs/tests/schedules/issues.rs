@@ -306,8 +306,7 @@ async fn other_forges_and_other_repositories_are_problems_that_are_told() {
     assert!(story.report("issues").await.1.contains("is on no forge that is configured"));
 }
 
-/// Two daemons with stores of their own, held up so that both have commented before either reads the comments; and so that
-/// the second lists the issue while it is ready, and comes to claim it when the first has ended it.
+/// Two daemons with stores of their own, held up so that neither sees by the labels that the other is there.
 #[tokio::test]
 async fn two_daemons_never_take_the_same_issue() {
     let forge = forge(&[&["ready"]]);
@@ -317,12 +316,14 @@ async fn two_daemons_never_take_the_same_issue() {
     let other = engine(&story.app, &other_home, &configured, &forge_section(&forge), Some(&forge)).await;
     schedules(&other).tick(at(0)).await.unwrap();
 
-    // Both have listed the issue, and are about to comment.
-    let gates = [forge.hold("POST"), forge.hold("POST")];
+    // Both have looked at the issue, and are about to label it; then both have commented, and neither has moved it yet.
+    let labels = [forge.hold("POST"), forge.hold("POST")];
+    let moves = [forge.hold("DELETE"), forge.hold("DELETE")];
     let (mine, others) = (story.schedules(), schedules(&other));
     let let_go = tokio::task::spawn_blocking(move || {
-        gates.iter().for_each(spinney_testkit::Gate::wait);
-        drop(gates);
+        for gates in [labels, moves] {
+            gates.iter().for_each(spinney_testkit::Gate::wait);
+        }
     });
     let (one, two) = tokio::join!(mine.tick(at(5)), others.tick(at(5)));
     one.unwrap();
