@@ -153,8 +153,8 @@ pub struct Workspace {
     pub pull_request: Option<String>,
     pub platform: Platform,
     pub pinned: bool,
-    /// Where another tool had made it, when it was adopted.
-    pub adopted_from: Option<PathBuf>,
+    /// What it was adopted from: the tool that an import found it with, else the place where somebody had made it.
+    pub adopted_from: Option<String>,
     pub metadata: Metadata,
     pub created_at: Timestamp,
     pub last_activity_at: Timestamp,
@@ -180,6 +180,9 @@ pub struct Metadata {
     pub related_prs: Vec<u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub keywords: Vec<String>,
+    /// Whether an import took it over from another tool.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub migrated: bool,
     /// The commit of it that we pushed last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pushed_commit: Option<CommitId>,

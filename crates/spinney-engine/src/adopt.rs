@@ -4,7 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use spinney_core::names::{MAX_GENERATED_BYTES, slug};
-use spinney_core::{BranchName, Method, Work, WorkKind, Workspace, WorkspaceId, WorkspaceStatus};
+use spinney_core::workspace::Metadata;
+use spinney_core::{BranchName, Method, Platform, Work, WorkKind, Workspace, WorkspaceId, WorkspaceStatus};
 use spinney_git::{Worktree, WorktreeEntry};
 
 use crate::context::{Context, tree_root};
@@ -13,6 +14,22 @@ use crate::provider::marker::Marker;
 use crate::provider::worktree::{Tree, lock_reason, open};
 use crate::request::{Request, Resolution};
 use crate::{Engine, Error, Result, events, fail, home, links};
+
+/// What a row tells of where its worktree came from.
+pub(crate) struct Origin {
+    pub from: String,
+    pub metadata: Metadata,
+    /// Those that talk about it; one that talks about another workspace already goes on to.
+    pub conversations: Vec<(Platform, String)>,
+}
+
+impl Origin {
+    /// A worktree of which only its place is known.
+    fn place(worktree: &Worktree) -> Self {
+        let from = worktree.path().display().to_string();
+        Self { from, metadata: Metadata::default(), conversations: Vec::new() }
+    }
+}
 
 impl Engine {
     /// Looks for a worktree that already has the branch that a request is about.
@@ -52,7 +69,8 @@ impl Engine {
         }
         match Worktree::open(&context.git, &entry.path) {
             Ok(worktree) => {
-                let workspace = self.adopt_worktree(context, &worktree, branch, request).await?;
+                let origin = Origin::place(&worktree);
+                let workspace = self.adopt_worktree(context, &worktree, branch, request, origin).await?;
                 Ok(workspace.map(|workspace| Resolution::found(workspace, Method::Adopted)))
             }
             // Who creates will be told which workspace has the branch.
@@ -85,7 +103,20 @@ impl Engine {
         let marked = Marker::load(worktree.admin_dir()).map(|marker| marker.work);
         let mut request = Request::new(self.free_work(context, &branch, marked).await?);
         request.base = base;
-        if let Some(workspace) = self.adopt_worktree(context, &worktree, branch.clone(), &request).await? {
+        let origin = Origin::place(&worktree);
+        self.require_adopted(context, &worktree, branch, &request, origin).await
+    }
+
+    /// Gives a worktree its row, or tells who has its branch.
+    pub(crate) async fn require_adopted(
+        &self,
+        context: &Context,
+        worktree: &Worktree,
+        branch: BranchName,
+        request: &Request,
+        origin: Origin,
+    ) -> Result<Workspace> {
+        if let Some(workspace) = self.adopt_worktree(context, worktree, branch.clone(), request, origin).await? {
             return Ok(workspace);
         }
         // Git lets two worktrees have one branch if it is made to; of workspaces, one has it.
@@ -113,7 +144,7 @@ impl Engine {
     }
 
     /// The work that a branch found in a worktree stands for, unless that work has a workspace already.
-    async fn free_work(&self, context: &Context, branch: &BranchName, marked: Option<Work>) -> Result<Work> {
+    pub(crate) async fn free_work(&self, context: &Context, branch: &BranchName, marked: Option<Work>) -> Result<Work> {
         let number =
             branch.as_str().strip_prefix("issue-").and_then(|rest| spinney_core::work::parse_number(rest).ok());
         let work = marked.unwrap_or_else(|| number.map_or_else(|| Work::branch(branch), Work::issue));
@@ -132,6 +163,7 @@ impl Engine {
         worktree: &Worktree,
         branch: BranchName,
         request: &Request,
+        origin: Origin,
     ) -> Result<Option<Workspace>> {
         let (base_branch, base_commit) = self.base_of(context, &branch, request.base.as_ref()).await?;
         let marked = Marker::load(worktree.admin_dir());
@@ -154,7 +186,8 @@ impl Engine {
         let workspace = Workspace {
             title: request.title.clone(),
             platform: request.platform,
-            adopted_from: Some(worktree.path().to_owned()),
+            adopted_from: Some(origin.from),
+            metadata: origin.metadata,
             ..self.new_row(context, marker, WorkspaceStatus::Active)
         };
         let mut db = self.store.write().await?;
@@ -162,6 +195,11 @@ impl Engine {
             && db.insert_work(&workspace.repository_id, &workspace.work, &workspace.id).await?;
         if !inserted {
             return Ok(None);
+        }
+        for (platform, id) in &origin.conversations {
+            if db.workspace_of_conversation(&self.account, *platform, id).await?.is_none() {
+                db.bind_conversation(&self.account, *platform, id, &workspace.id).await?;
+            }
         }
         events::record(&mut db, &workspace, "workspace.adopted")?;
         db.commit().await?;
@@ -199,7 +237,7 @@ impl Engine {
 }
 
 /// Why a directory is no worktree to work in, for a sentence that names the directory itself.
-fn reason(error: &spinney_git::Error) -> String {
+pub(crate) fn reason(error: &spinney_git::Error) -> String {
     use spinney_git::Error as Git;
     match error {
         Git::ForeignWorktree { .. } => "it belongs to another repository, or to none".to_owned(),

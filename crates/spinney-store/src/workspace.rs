@@ -57,7 +57,7 @@ pub(crate) fn workspace(row: &AnyRow) -> Result<Workspace, Error> {
         pull_request: row.optional_text()?,
         platform: row.parsed()?,
         pinned: row.boolean()?,
-        adopted_from: row.optional_path()?,
+        adopted_from: row.optional_text()?,
         metadata: row.json()?,
         created_at: row.time()?,
         last_activity_at: row.time()?,
@@ -154,7 +154,7 @@ fn bind_changeable<'q>(
         .bind(workspace.pull_request.as_deref())
         .bind(workspace.platform.as_str())
         .bind(i64::from(workspace.pinned))
-        .bind(workspace.adopted_from.as_deref().map(utf8).transpose()?)
+        .bind(workspace.adopted_from.as_deref())
         .bind(serde_json::json!(workspace.metadata).to_string())
         .bind(workspace.last_activity_at.as_millisecond())
         .bind(workspace.removed_at.map(Timestamp::as_millisecond))

@@ -245,8 +245,8 @@ impl Engine {
         if workspace.pinned {
             findings.add(ReasonCode::Pinned, "pinned by a person", Vec::new());
         }
-        if let Some(place) = &workspace.adopted_from {
-            findings.add(ReasonCode::Adopted, "made by somebody else", vec![place.display().to_string()]);
+        if let Some(from) = &workspace.adopted_from {
+            findings.add(ReasonCode::Adopted, "made by somebody else", vec![from.clone()]);
         }
         if context.config().cleanup.persistent_platforms.contains(&workspace.platform) {
             findings.add(ReasonCode::Persistent, format!("{} is lasting", workspace.platform), Vec::new());

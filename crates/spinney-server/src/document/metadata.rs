@@ -14,6 +14,9 @@ pub struct Metadata {
     pub related_prs: Vec<u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub keywords: Vec<String>,
+    /// Whether an import took it over from another tool.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub migrated: bool,
     /// The commit of it that was pushed last.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -66,6 +69,7 @@ impl Metadata {
             related_issues,
             related_prs,
             keywords,
+            migrated,
             pushed_commit,
             keep_until_ms,
             warm,
@@ -74,6 +78,7 @@ impl Metadata {
             related_issues,
             related_prs,
             keywords,
+            migrated,
             pushed_commit: pushed_commit.map(|commit| commit.to_string()),
             keep_until_ms,
             warm: warm.map(Warm::of),

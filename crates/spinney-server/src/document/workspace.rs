@@ -38,7 +38,7 @@ pub struct Workspace {
     #[schema(required)]
     pub pull_request: Option<String>,
     pub pinned: bool,
-    /// Where another tool had made it.
+    /// What it was adopted from: the tool that an import found it with, else the place where somebody had made it.
     #[schema(required)]
     pub adopted_from: Option<String>,
     pub metadata: Metadata,
@@ -81,7 +81,7 @@ impl Workspace {
             pushed: workspace.pushed,
             pull_request: workspace.pull_request.clone(),
             pinned: workspace.pinned,
-            adopted_from: workspace.adopted_from.as_deref().map(path_text),
+            adopted_from: workspace.adopted_from.clone(),
             metadata: Metadata::of(&workspace.metadata),
             created_at: workspace.created_at.into(),
             last_activity_at: workspace.last_activity_at.into(),

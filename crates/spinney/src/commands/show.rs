@@ -57,7 +57,8 @@ pub async fn run(app: &App, args: ShowArgs) -> Result<u8> {
     let base = workspace.base_branch.as_ref().map(|base| format!("{base} ")).unwrap_or_default();
     line("base", format!("{base}{}", workspace.base_commit.short()));
     if let Some(from) = &workspace.adopted_from {
-        line("adopted", format!("made by somebody else at {}", from.display()));
+        let how = if workspace.metadata.migrated { "imported from" } else { "made by somebody else at" };
+        line("adopted", format!("{how} {from}"));
     }
     line(
         "age",

@@ -73,6 +73,7 @@ pub fn full_workspace() -> Workspace {
             related_issues: vec![1],
             related_prs: vec![2],
             keywords: vec!["login".to_owned()],
+            migrated: true,
             pushed_commit: Some(commit()),
             keep_until_ms: Some(1),
             warm: Some(warm),
