@@ -147,6 +147,10 @@ pub enum Error {
     TreeRootMissing { path: PathBuf },
     #[error("`{}` is no linked worktree of {repository}: {reason}", .path.display())]
     NotAdoptable { path: PathBuf, repository: RepositoryName, reason: String },
+    #[error("`{}` can't be imported from: {reason}", .path.display())]
+    ImportUnreadable { path: PathBuf, reason: String },
+    #[error("other tools' worktrees are the home's owner's, not account `{account}`'s")]
+    ImportOfAccount { account: String },
     #[error("the workspace directory `{}` would lie in the main checkout, where git does not ignore it", .path.display())]
     PathNotIgnored { path: PathBuf },
     #[error("`{}` exists already", .path.display())]
@@ -206,6 +210,8 @@ impl Error {
             | Self::PathNotIgnored { .. }
             | Self::RepositoryNameTaken { .. }
             | Self::NotAdoptable { .. }
+            | Self::ImportUnreadable { .. }
+            | Self::ImportOfAccount { .. }
             | Self::VariableOfOwner { .. }
             | Self::AccountTaken { .. }
             | Self::TokenTaken { .. }

@@ -95,21 +95,8 @@ impl Engine {
         if let Some(known) = self.store.read().await?.repository_at(&self.account, node, git.common_dir()).await? {
             return self.refresh_row(known, git).await;
         }
-        let url = self.load_url(git).await?;
-        let name = add.name.clone().unwrap_or_else(|| suggest_name(git, url.as_deref()));
-        let mut repository = Repository {
-            id: RepositoryId::generate(),
-            account: self.account.clone(),
-            node: node.clone(),
-            name: name.clone(),
-            common_dir: git.common_dir().to_owned(),
-            root: git.root().map(Path::to_owned),
-            url,
-            managed,
-            token_env: add.token_env.clone(),
-            tree_bytes: None,
-            created_at: Timestamp::now(),
-        };
+        let mut repository = self.new_repository(git, add, managed).await?;
+        let name = repository.name.clone();
         for number in 2..MOST_NAMESAKES {
             let mut db = self.store.write().await?;
             db.ensure_node(node, &host_name()).await?;
@@ -129,6 +116,41 @@ impl Engine {
             repository.name = name.numbered(number);
         }
         Err(Error::Internal { what: format!("no free name like `{name}` is left") })
+    }
+
+    /// A row for a repository that has none.
+    async fn new_repository(
+        &self,
+        git: &spinney_git::Repository,
+        add: &AddRepository,
+        managed: bool,
+    ) -> Result<Repository> {
+        let url = self.load_url(git).await?;
+        Ok(Repository {
+            id: RepositoryId::generate(),
+            account: self.account.clone(),
+            node: self.home.node().clone(),
+            name: add.name.clone().unwrap_or_else(|| suggest_name(git, url.as_deref())),
+            common_dir: git.common_dir().to_owned(),
+            root: git.root().map(Path::to_owned),
+            url,
+            managed,
+            token_env: add.token_env.clone(),
+            tree_bytes: None,
+            created_at: Timestamp::now(),
+        })
+    }
+
+    /// Opens a repository by its common git dir, as it would be registered; a new one gets no row.
+    pub(crate) async fn repository_unregistered(&self, common_dir: &Path) -> Result<Context> {
+        let row = self.store.read().await?.repository_at(&self.account, self.home.node(), common_dir).await?;
+        if let Some(repository) = row {
+            return self.known_repository(repository).await;
+        }
+        let git = spinney_git::Repository::discover(self.git().await?, common_dir).await?;
+        self.check_owner(git.common_dir())?;
+        let repository = self.new_repository(&git, &AddRepository::default(), false).await?;
+        self.context(repository, git).await
     }
 
     /// Keeps the main checkout's place up to date: a worktree's root can change while the git dir stays.

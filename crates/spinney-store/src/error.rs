@@ -28,6 +28,8 @@ pub enum Error {
     Corrupt { path: PathBuf, source: Option<Source> },
     #[error("`{path}` is the database of another program", path = .path.display())]
     Foreign { path: PathBuf },
+    #[error("`{path}` is no database of Archon", path = .path.display())]
+    NotArchon { path: PathBuf },
     #[error("`{path}` can't be used", path = .path.display())]
     Io { path: PathBuf, source: io::Error },
     #[error("the store has schema {found}, this Spinney knows {known}: update Spinney to use it")]

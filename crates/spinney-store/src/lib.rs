@@ -12,6 +12,7 @@
 //! - A value that can't be understood is an error that names its place, never a guess.
 
 mod account;
+mod archon;
 mod backup;
 mod claim;
 mod connection;
@@ -43,6 +44,7 @@ mod url;
 mod work;
 mod workspace;
 
+pub use archon::{Archon, ArchonConversation, ArchonEnvironment};
 pub use connection::Connection;
 pub use error::Error;
 pub use event::{Claims, Event, EventFilter};

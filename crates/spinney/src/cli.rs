@@ -78,6 +78,7 @@ pub enum Command {
     Unpin(commands::pin::UnpinArgs),
     Restore(commands::restore::RestoreArgs),
     Adopt(commands::adopt::AdoptArgs),
+    Import(commands::import::ImportArgs),
     Pool(commands::pool::PoolArgs),
     Exec(commands::exec::ExecArgs),
     Run(Box<commands::run::RunArgs>),

@@ -8,6 +8,7 @@
 //! | `SPINNEY_<SECTION>__<KEY>` | any key of the configuration |
 //! | `SPINNEY_COMPLETE` | set by the shell's completion, which asks for candidates |
 //! | `XDG_CONFIG_HOME`, `HOME` | where the configuration file and the home are by default |
+//! | `ARCHON_HOME` | where Archon keeps its worktrees and database, instead of `~/.archon`, for `import` |
 //! | `NO_COLOR`, `CI`, `TERM` | how output looks |
 
 use std::ffi::OsString;
@@ -46,6 +47,16 @@ impl Environment {
     pub fn home(&self) -> Option<PathBuf> {
         let own = self.value("SPINNEY_HOME").map(PathBuf::from);
         own.or_else(|| Some(PathBuf::from(self.value("HOME")?).join(".spinney")))
+    }
+
+    /// The person's own directory, in which other programs keep things.
+    pub fn user_home(&self) -> Option<PathBuf> {
+        self.value("HOME").map(PathBuf::from)
+    }
+
+    pub fn archon_home(&self) -> Option<PathBuf> {
+        let own = self.value("ARCHON_HOME").map(PathBuf::from);
+        own.or_else(|| Some(self.user_home()?.join(".archon")))
     }
 
     /// The configuration file, and whether somebody named it (a named one must exist).

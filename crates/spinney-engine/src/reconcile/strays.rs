@@ -84,7 +84,7 @@ impl Engine {
     }
 
     /// Whether a marker was written by this home, for this account; one without a word about the home was.
-    fn is_of_this_home(&self, marker: &Marker) -> bool {
+    pub(crate) fn is_of_this_home(&self, marker: &Marker) -> bool {
         marker.node.as_ref().is_none_or(|node| node == self.home.node()) && marker.account == self.account
     }
 

@@ -13,6 +13,7 @@ pub mod doctor;
 pub mod exec;
 pub mod fan_out;
 pub mod hook;
+pub mod import;
 pub mod init;
 pub mod job_run;
 pub mod jobs;
@@ -58,6 +59,7 @@ pub async fn run(app: &App, command: Command) -> Result<u8> {
         Command::Unpin(args) => pin::run_unpin(app, args).await,
         Command::Restore(args) => restore::run(app, args).await,
         Command::Adopt(args) => adopt::run(app, args).await,
+        Command::Import(args) => import::run(app, args).await,
         Command::Pool(args) => pool::run(app, args).await,
         Command::Exec(args) => exec::run(app, args).await,
         Command::Run(args) => run::run(app, *args).await,

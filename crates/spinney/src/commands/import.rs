@@ -1,0 +1,151 @@
+//! `spinney import`: takes over worktrees that other tools left.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::{Value, json};
+use spinney_core::BranchName;
+use spinney_engine::{Context, Engine, Found, Import, Imports, Left, plural};
+use spinney_server::document;
+
+use crate::app::{App, current_directory};
+use crate::error::Result;
+use crate::ui::{style, words};
+
+/// As many of a kind are told one by one, unless more is asked for with `-v`.
+const TOLD_IN_FULL: usize = 5;
+
+/// Take over worktrees that other tools left, with what their registries know about them, as they are
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  spinney import --dry-run\n  spinney import\n  spinney import --from ~/backup/archon.db\n\n\
+    It looks at `git worktree list` of this repository (outside of any: of every one that Spinney knows), at `.worktrees` and\n\
+    `.claude/worktrees` in it, at `~/.claude/worktree-registry.json`, `~/.claude/worktrees`, `~/tmp/worktrees`, and at Archon's\n\
+    worktrees and database. Worktrees of other repositories are taken too, and their repositories added; with --repo only that\n\
+    one's. It can be run again: what is known stays as it is.")]
+pub struct ImportArgs {
+    /// Only tell what would be taken over
+    #[arg(long)]
+    dry_run: bool,
+    /// Read nothing but this: a database of Archon, or a registry of worktrees
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
+    /// The branch that they are based on [default: `workspace.base`, else the remote's HEAD]
+    #[arg(long, value_name = "BRANCH")]
+    base: Option<BranchName>,
+    /// List the worktrees of all repositories that Spinney knows, wherever this is run
+    #[arg(long, conflicts_with = "repo")]
+    everywhere: bool,
+}
+
+pub async fn run(app: &App, args: ImportArgs) -> Result<u8> {
+    let engine = app.engine().await?;
+    let contexts = contexts(app, &engine, args.everywhere).await?;
+    let from = args.from.map(|path| current_directory().map(|here| here.join(path))).transpose()?;
+    let import = Import {
+        user_home: app.environment.user_home(),
+        archon_home: app.environment.archon_home(),
+        from,
+        only_these: app.global.repo.is_some(),
+        base: args.base,
+        dry_run: args.dry_run,
+    };
+    let imports = engine.import(contexts, &import).await?;
+    if app.ui.json {
+        app.ui.print_json(&as_json(&engine, &imports, args.dry_run));
+    } else {
+        tell(app, &imports, args.dry_run);
+    }
+    Ok(0)
+}
+
+/// The repositories whose worktrees are listed.
+async fn contexts(app: &App, engine: &Engine, everywhere: bool) -> Result<Vec<Context>> {
+    let here = if everywhere { None } else { app.context_if_any(engine).await? };
+    Ok(match here {
+        Some(context) => vec![context],
+        None => engine.contexts().await?,
+    })
+}
+
+fn as_json(engine: &Engine, imports: &Imports, dry_run: bool) -> Value {
+    let found = |found: &Found| {
+        let conversations: Vec<_> =
+            found.conversations.iter().map(|(platform, id)| json!({ "platform": platform, "id": id })).collect();
+        json!({
+            "path": found.path.to_string_lossy(),
+            "adopted_from": found.from,
+            "repository": found.repository,
+            "branch": found.branch,
+            "kind": found.work.kind,
+            "key": found.work.key,
+            "title": found.title,
+            "platform": found.platform,
+            "conversations": conversations,
+        })
+    };
+    let left = |left: &Left| {
+        json!({ "path": left.path.to_string_lossy(), "adopted_from": left.from, "reason": left.reason })
+    };
+    let imported = imports.imported.iter().map(|workspace| document::Workspace::of(engine, workspace));
+    json!({
+        "dry_run": dry_run,
+        "found": imports.found.iter().map(found).collect::<Vec<_>>(),
+        "imported": imported.collect::<Vec<_>>(),
+        "skipped": imports.skipped.iter().map(left).collect::<Vec<_>>(),
+        "failed": imports.failed.iter().map(left).collect::<Vec<_>>(),
+    })
+}
+
+fn tell(app: &App, imports: &Imports, dry_run: bool) {
+    let taken = |name: &dyn std::fmt::Display, branch: &BranchName, from: &str, path: &Path| {
+        let verb = if dry_run { "would import" } else { "imported" };
+        let name = style::paint(style::NAME, name);
+        app.ui.print(format!("{verb} {name} on `{branch}` from {from}: {}", shown(path)));
+    };
+    if dry_run {
+        for found in &imports.found {
+            taken(&found.work.workspace_name(), &found.branch, found.from, &found.path);
+        }
+    }
+    for workspace in &imports.imported {
+        let from = workspace.adopted_from.as_deref().unwrap_or_default();
+        taken(&workspace.name, &workspace.branch, from, &workspace.path);
+    }
+    tell_skipped(app, &imports.skipped);
+    for Left { path, reason, .. } in &imports.failed {
+        app.ui.warn(format!("{}: {}", shown(path), words::plain(reason)));
+    }
+    if imports.found.is_empty() {
+        app.ui.say("nothing to import");
+    } else {
+        let verb = if dry_run { "would import" } else { "imported" };
+        app.ui.say(format!("{verb} {}", plural(imports.found.len(), "worktree")));
+    }
+}
+
+/// Tells what was left as it is, by reason; many of a kind as a number.
+fn tell_skipped(app: &App, skipped: &[Left]) {
+    let mut reasons: BTreeMap<&str, Vec<&Path>> = BTreeMap::new();
+    for left in skipped {
+        // The name of the workspace that it is would make each a reason of its own.
+        let reason = left.reason.split_once(": ").map_or(left.reason.as_str(), |(reason, _)| reason);
+        reasons.entry(reason).or_default().push(&left.path);
+    }
+    for (reason, paths) in reasons {
+        if paths.len() > TOLD_IN_FULL && !app.global.verbose {
+            app.ui.say(format!("skipped {}: {}", paths.len(), words::plain(reason)));
+            continue;
+        }
+        for path in paths {
+            app.ui.say(format!("skipped {}: {}", shown(path), words::plain(reason)));
+        }
+    }
+}
+
+/// A path that others wrote, on one line.
+fn shown(path: &Path) -> String {
+    const MOST_CHARACTERS: usize = 300;
+    let text = spinney_core::names::cut_for_message(&path.to_string_lossy(), MOST_CHARACTERS);
+    words::plain(&text).into_owned()
+}
