@@ -141,16 +141,16 @@ impl Engine {
         })
     }
 
-    /// Opens a repository by its common git dir, as it would be registered; a new one gets no row.
-    pub(crate) async fn repository_unregistered(&self, common_dir: &Path) -> Result<Context> {
+    /// Opens a repository by its common git dir, and tells whether it has a row: a new one gets none.
+    pub(crate) async fn repository_unregistered(&self, common_dir: &Path) -> Result<(Context, bool)> {
         let row = self.store.read().await?.repository_at(&self.account, self.home.node(), common_dir).await?;
         if let Some(repository) = row {
-            return self.known_repository(repository).await;
+            return Ok((self.known_repository(repository).await?, true));
         }
         let git = spinney_git::Repository::discover(self.git().await?, common_dir).await?;
         self.check_owner(git.common_dir())?;
         let repository = self.new_repository(&git, &AddRepository::default(), false).await?;
-        self.context(repository, git).await
+        Ok((self.context(repository, git).await?, false))
     }
 
     /// Keeps the main checkout's place up to date: a worktree's root can change while the git dir stays.

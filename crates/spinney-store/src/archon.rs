@@ -103,7 +103,8 @@ async fn read(path: &Path) -> Result<Option<Archon>, sqlx::Error> {
         }
     }
     if let Some(table) = conversations {
-        let names = "platform_type platform_conversation_id isolation_env_id worktree_path isolation_env_id_legacy cwd title";
+        let names =
+            "platform_type platform_conversation_id isolation_env_id worktree_path isolation_env_id_legacy cwd title";
         let kept = if table.has("deleted_at") { "deleted_at IS NULL" } else { "1" };
         for values in table.rows(&mut connection, names, kept, "rowid", &mut archon.broken).await? {
             let [platform, id, environment, worktree, legacy, directory, title] = values;

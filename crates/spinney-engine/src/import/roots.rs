@@ -33,7 +33,11 @@ pub(super) fn search(root: &Path, from: &'static str, collected: &mut Collected)
     while let Some((directory, depth)) = open.pop() {
         seen += 1;
         if seen > MAX_DIRECTORIES {
-            collected.fail(root, from, format!("it has more than {MAX_DIRECTORIES} directories; the rest is not looked at"));
+            collected.fail(
+                root,
+                from,
+                format!("it has more than {MAX_DIRECTORIES} directories; the rest is not looked at"),
+            );
             return;
         }
         match fs::symlink_metadata(&directory) {

@@ -1,5 +1,6 @@
 //! Stories of the store, on a real SQLite and a real PostgreSQL alike; then what only the one or the other can do.
 
+mod archon;
 mod backend;
 mod concurrency;
 mod events;

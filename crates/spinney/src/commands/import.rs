@@ -18,11 +18,13 @@ const TOLD_IN_FULL: usize = 5;
 
 /// Take over worktrees that other tools left, with what their registries know about them, as they are
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  spinney import --dry-run\n  spinney import\n  spinney import --from ~/backup/archon.db\n\n\
+#[command(
+    after_help = "Examples:\n  spinney import --dry-run\n  spinney import\n  spinney import --from ~/backup/archon.db\n\n\
     It looks at `git worktree list` of this repository (outside of any: of every one that Spinney knows), at `.worktrees` and\n\
     `.claude/worktrees` in it, at `~/.claude/worktree-registry.json`, `~/.claude/worktrees`, `~/tmp/worktrees`, and at Archon's\n\
     worktrees and database. Worktrees of other repositories are taken too, and their repositories added; with --repo only that\n\
-    one's. It can be run again: what is known stays as it is.")]
+    one's. It can be run again: what is known stays as it is."
+)]
 pub struct ImportArgs {
     /// Only tell what would be taken over
     #[arg(long)]
@@ -84,9 +86,8 @@ fn as_json(engine: &Engine, imports: &Imports, dry_run: bool) -> Value {
             "conversations": conversations,
         })
     };
-    let left = |left: &Left| {
-        json!({ "path": left.path.to_string_lossy(), "adopted_from": left.from, "reason": left.reason })
-    };
+    let left =
+        |left: &Left| json!({ "path": left.path.to_string_lossy(), "adopted_from": left.from, "reason": left.reason });
     let imported = imports.imported.iter().map(|workspace| document::Workspace::of(engine, workspace));
     json!({
         "dry_run": dry_run,
@@ -126,18 +127,18 @@ fn tell(app: &App, imports: &Imports, dry_run: bool) {
 
 /// Tells what was left as it is, by reason; many of a kind as a number.
 fn tell_skipped(app: &App, skipped: &[Left]) {
-    let mut reasons: BTreeMap<&str, Vec<&Path>> = BTreeMap::new();
+    let mut reasons: BTreeMap<&str, Vec<&Left>> = BTreeMap::new();
     for left in skipped {
         // The name of the workspace that it is would make each a reason of its own.
         let reason = left.reason.split_once(": ").map_or(left.reason.as_str(), |(reason, _)| reason);
-        reasons.entry(reason).or_default().push(&left.path);
+        reasons.entry(reason).or_default().push(left);
     }
-    for (reason, paths) in reasons {
-        if paths.len() > TOLD_IN_FULL && !app.global.verbose {
-            app.ui.say(format!("skipped {}: {}", paths.len(), words::plain(reason)));
+    for (reason, alike) in reasons {
+        if alike.len() > TOLD_IN_FULL && !app.global.verbose {
+            app.ui.say(format!("skipped {}: {}", alike.len(), words::plain(reason)));
             continue;
         }
-        for path in paths {
+        for Left { path, reason, .. } in alike {
             app.ui.say(format!("skipped {}: {}", shown(path), words::plain(reason)));
         }
     }
