@@ -10,7 +10,7 @@ use common::{BINARY, Story, refused};
 use serde_json::Value;
 use spinney_testkit::{Cli, GitWrapper, Ran, Running, Sandbox, postgres_database};
 
-const COMMANDS: [&str; 26] = [
+const COMMANDS: [&str; 27] = [
     "new",
     "ls",
     "show",
@@ -21,6 +21,7 @@ const COMMANDS: [&str; 26] = [
     "rm",
     "restore",
     "adopt",
+    "import",
     "exec",
     "run",
     "jobs",
@@ -98,6 +99,7 @@ fn json_is_one_document_on_stdout() {
     assert_eq!(document(&["restore", "issue-42"], &["id"])["status"], "active");
     assert_eq!(document(&["adopt", "--all"], &["workspaces"])["workspaces"][0]["branch"], "feature");
     assert_eq!(document(&["adopt", "--all"], &[])["workspaces"], Value::Array(vec![]));
+    document(&["import"], &["found", "imported", "skipped", "failed"]);
     let removed = document(&["rm", "issue-42", "feature"], &["workspaces", "failed"]);
     assert_eq!(removed["workspaces"].as_array().unwrap().len(), 2);
     assert_eq!(document(&["repo", "add", other], &["id", "workspaces"])["name"], "local/other");
@@ -150,6 +152,7 @@ fn a_failure_is_one_line_of_json_and_nothing_on_stdout() {
         &["restore", "nope"],
         &["exec", "nope", "--", "true"],
         &["adopt", "nope"],
+        &["import", "--from", "nope"],
         &["repo", "add", "--", "-x"],
         &["repo", "rm", "no/pe"],
         &["new"],
