@@ -7,6 +7,7 @@ use spinney_core::names::{MAX_GENERATED_BYTES, slug};
 use spinney_core::workspace::Metadata;
 use spinney_core::{BranchName, Method, Platform, Work, WorkKind, Workspace, WorkspaceId, WorkspaceStatus};
 use spinney_git::{Worktree, WorktreeEntry};
+use spinney_store::Connection;
 
 use crate::context::{Context, tree_root};
 use crate::plan::own_head;
@@ -19,7 +20,7 @@ use crate::{Engine, Error, Result, events, fail, home, links};
 pub(crate) struct Origin {
     pub from: String,
     pub metadata: Metadata,
-    /// Those that talk about it; one that talks about another workspace already goes on to.
+    /// Those that talk about it.
     pub conversations: Vec<(Platform, String)>,
 }
 
@@ -197,9 +198,7 @@ impl Engine {
             return Ok(None);
         }
         for (platform, id) in &origin.conversations {
-            if db.workspace_of_conversation(&self.account, *platform, id).await?.is_none() {
-                db.bind_conversation(&self.account, *platform, id, &workspace.id).await?;
-            }
+            bind_free(&mut db, &workspace, *platform, id).await?;
         }
         events::record(&mut db, &workspace, "workspace.adopted")?;
         db.commit().await?;
@@ -234,6 +233,21 @@ impl Engine {
         let _ = links::make(&self.home, workspace);
         Ok(())
     }
+}
+
+/// Points a conversation at a workspace, unless it is about something else by now. A chat is told the repository too.
+async fn bind_free(db: &mut Connection, workspace: &Workspace, platform: Platform, id: &str) -> Result<()> {
+    let Workspace { account, repository, .. } = workspace;
+    let named = db.repository_of_conversation(account, platform, id).await?;
+    let elsewhere = named.as_ref().is_some_and(|named| named != repository);
+    if elsewhere || db.workspace_of_conversation(account, platform, id).await?.is_some() {
+        return Ok(());
+    }
+    let is_chat = matches!(platform, Platform::Slack | Platform::Discord | Platform::Telegram);
+    if is_chat && named.is_none() {
+        db.set_repository_of_conversation(account, platform, id, repository).await?;
+    }
+    Ok(db.bind_conversation(account, platform, id, &workspace.id).await?)
 }
 
 /// Why a directory is no worktree to work in, for a sentence that names the directory itself.

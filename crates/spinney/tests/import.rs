@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use common::{Story, names, refused};
 use serde_json::{Value, json};
+use spinney_core::Platform;
+use spinney_store::{Store, StoreUrl};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection as _};
 
@@ -73,6 +75,18 @@ impl Legacy {
             connection.close().await.unwrap();
         });
         path
+    }
+
+    /// The repository that the store says a conversation is about.
+    fn repository_of(&self, platform: Platform, id: &str) -> Option<String> {
+        let url = StoreUrl::Sqlite(self.story.sandbox().spinney_home().join("spinney.db"));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let store = Store::open(&url).await.unwrap();
+            let named = store.read().await.unwrap().repository_of_conversation("local", platform, id).await.unwrap();
+            store.close().await.unwrap();
+            named.map(|name| name.to_string())
+        })
     }
 
     #[track_caller]
@@ -225,6 +239,8 @@ fn archons_environments_come_with_their_work_and_conversations() {
         let same = legacy.story.make(&["--issue", "1000", "--platform", platform, "--conversation", id]);
         assert_eq!((same.text("name"), same.text("method")), (name, "existing"));
     }
+    assert_eq!(legacy.repository_of(Platform::Slack, "C123:17.5").as_deref(), Some("local/app"));
+    assert_eq!(legacy.repository_of(Platform::Github, "acme/app#42"), None);
     let thread = legacy.story.make(&["--thread", "C123:17.5"]);
     assert_eq!(thread.text("method"), "reused");
     let new = legacy.story.make(&["--issue", "1001", "--platform", "slack", "--conversation", "C9:9"]);
