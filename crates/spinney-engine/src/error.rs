@@ -318,6 +318,10 @@ impl Error {
             Self::UnknownRemote { .. } | Self::AmbiguousRemote { .. } => {
                 hint("set `workspace.remote` to the one that is meant")
             }
+            Self::ImportUnreadable { .. } => hint(
+                "name a database of Archon (`archon.db`) or a `worktree-registry.json`; without `--from`, all places are looked at",
+            ),
+            Self::ImportOfAccount { .. } => hint("leave `--account` out"),
             Self::NoBase { .. } => hint("name the base: `--base BRANCH`, or `workspace.base` in `spinney.toml`"),
             Self::MissingBase { .. } => hint("`git branch -a` shows what there is; `spinney repo sync` fetches it all"),
             Self::Fetch { .. } => hint("`SPINNEY_WORKSPACE__FETCH=auto` goes on with what is known"),

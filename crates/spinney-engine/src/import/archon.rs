@@ -40,7 +40,7 @@ pub(super) fn collect(archon: Archon, database: &Path, user_home: Option<&Path>,
             Some(places.find_or_insert(path, |path| Candidate::new(path, FROM)))
         });
         if let Some(candidate) = index.and_then(|index| places.candidates.get_mut(index)) {
-            join(candidate, conversation);
+            join(candidate, &conversation);
         }
     }
     collected.candidates.append(&mut places.candidates);
@@ -115,8 +115,8 @@ fn likely(conversation: &ArchonConversation, path: &Path) -> Option<Work> {
     }
 }
 
-fn join(candidate: &mut Candidate, conversation: ArchonConversation) {
-    candidate.likely = candidate.likely.take().or_else(|| likely(&conversation, &candidate.path));
+fn join(candidate: &mut Candidate, conversation: &ArchonConversation) {
+    candidate.likely = candidate.likely.take().or_else(|| likely(conversation, &candidate.path));
     candidate.title = candidate.title.take().or_else(|| conversation.title.as_deref().and_then(title));
     let Ok(platform) = conversation.platform.parse::<Platform>() else { return };
     if candidate.platform == Platform::Cli {
