@@ -366,7 +366,7 @@ fn what_is_nobodys_to_take_is_left_as_it_is() {
     let locked = story.foreign_worktree("locked", "locked");
     story.repository.git(&["worktree", "lock", "--reason", "mine", locked.to_str().unwrap()]);
     let gone = story.foreign_worktree("gone", "gone");
-    fs::remove_dir_all(&gone).unwrap();
+    fs::rename(&gone, sandbox.path().join("moved")).unwrap();
     // Another home's workspace, and one of this home.
     let elsewhere = story.cli.with_variable("SPINNEY_HOME", sandbox.path().join("another home"));
     let theirs = common::make(&elsewhere, &["--issue", "5"]).path();
