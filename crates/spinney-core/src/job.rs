@@ -122,6 +122,9 @@ pub struct JobRequest {
     /// Whether it waits where it would be blocked, until there is room: nobody sits there who could make some.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub waits_for_room: bool,
+    /// Whether it only reads, as its agent was configured when it was asked for.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub reads: bool,
     /// The schedule that started it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schedule: Option<ScheduleName>,

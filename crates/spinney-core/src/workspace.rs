@@ -65,6 +65,8 @@ words!(
         Active = "active",
         /// Prepared ahead of any work.
         Warm = "warm",
+        /// A checkout of base that jobs share to read in; it is nobody's.
+        Reading = "reading",
         Removing = "removing",
         Trashed = "trashed",
         Purged = "purged",
@@ -80,6 +82,12 @@ impl WorkspaceStatus {
     #[must_use]
     pub fn is_live(self) -> bool {
         !matches!(self, Self::Trashed | Self::Purged)
+    }
+
+    /// Whether it is live and some work's: neither of the pool nor one to read in.
+    #[must_use]
+    pub fn is_of_work(self) -> bool {
+        self.is_live() && !matches!(self, Self::Warm | Self::Reading)
     }
 }
 
@@ -189,7 +197,7 @@ pub struct Metadata {
     /// Until when it is kept after its job, in milliseconds since the Unix epoch; then it counts as stale.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_until_ms: Option<i64>,
-    /// What a workspace of the pool was prepared with; none once it is somebody's.
+    /// What a workspace of the pool, or one to read in, was prepared with; none once it is somebody's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warm: Option<Warm>,
 }

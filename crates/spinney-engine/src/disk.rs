@@ -72,24 +72,40 @@ pub(crate) fn delete_moved_aside(directory: &Path) -> io::Result<()> {
     match fs::remove_dir_all(directory) {
         // Some tools make their caches read-only.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            make_writable(directory)?;
+            allow_writing(directory)?;
             fs::remove_dir_all(directory)
         }
         done => done,
     }
 }
 
-/// Lets the owner write in a directory and all below it; follows no link.
-fn make_writable(directory: &Path) -> io::Result<()> {
-    let mode = fs::metadata(directory)?.permissions().mode();
-    fs::set_permissions(directory, fs::Permissions::from_mode(mode | 0o700))?;
-    for entry in fs::read_dir(directory)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            make_writable(&entry.path())?;
-        }
+/// Lets nobody write in a directory, its files and all below it; follows no link. Root writes all the same.
+pub(crate) fn forbid_writing(directory: &Path) -> io::Result<()> {
+    set_modes(directory, |mode, _| mode & !0o222)
+}
+
+/// Lets the owner write in a directory, its files and all below it; follows no link.
+pub(crate) fn allow_writing(directory: &Path) -> io::Result<()> {
+    set_modes(directory, |mode, is_directory| mode | if is_directory { 0o700 } else { 0o200 })
+}
+
+fn set_modes(path: &Path, changed: fn(u32, bool) -> u32) -> io::Result<()> {
+    let found = fs::symlink_metadata(path)?;
+    if found.is_symlink() {
+        return Ok(());
     }
-    Ok(())
+    let set = |mode| fs::set_permissions(path, fs::Permissions::from_mode(mode));
+    let (before, after) = (found.mode(), changed(found.mode(), found.is_dir()));
+    if found.is_dir() {
+        // Only who can look into it finds what is below.
+        set(before | 0o700)?;
+        for entry in fs::read_dir(path)? {
+            set_modes(&entry?.path(), changed)?;
+        }
+        return set(after);
+    }
+    // What stays as it is keeps the time of its last change.
+    if before == after { Ok(()) } else { set(after) }
 }
 
 /// A path without links in the part of it that exists.

@@ -169,6 +169,8 @@ pub enum Error {
     Linear { reason: String },
     #[error("setup command `{}` {outcome}", for_message(.line))]
     Setup { line: String, outcome: String },
+    #[error("no checkout to read in can be made: {why}")]
+    Unreadable { why: String },
     #[error("no free port is left for `{name}`")]
     NoFreePort { name: String },
     #[error("`{variable}`, which names the token for {repository}, is not set")]

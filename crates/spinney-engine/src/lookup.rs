@@ -11,10 +11,12 @@ use crate::{Engine, Error, Result};
 /// Where to look for a name, in order: what lives first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Among {
-    /// Somebody's, before the trash: those in the pool are nobody's yet.
+    /// Somebody's, before the trash: those in the pool and those to read in are nobody's.
     Live,
     /// In the pool.
     Warm,
+    /// To read in.
+    Reading,
     Trashed,
     /// In the trash, or purged from it.
     Removed,
@@ -25,8 +27,9 @@ impl Among {
     #[must_use]
     pub fn statuses(self) -> Vec<WorkspaceStatus> {
         let fits = |status: &WorkspaceStatus| match self {
-            Self::Live => status.is_live() && *status != WorkspaceStatus::Warm,
+            Self::Live => status.is_of_work(),
             Self::Warm => *status == WorkspaceStatus::Warm,
+            Self::Reading => *status == WorkspaceStatus::Reading,
             Self::Trashed => *status == WorkspaceStatus::Trashed,
             Self::Removed => matches!(status, WorkspaceStatus::Trashed | WorkspaceStatus::Purged),
             Self::All => true,
@@ -62,7 +65,7 @@ impl Engine {
         let rounds = match among {
             Among::All => vec![Among::Live, Among::Trashed, Among::All],
             Among::Removed => vec![Among::Trashed, Among::Removed],
-            Among::Live | Among::Warm | Among::Trashed => vec![among],
+            Among::Live | Among::Warm | Among::Reading | Among::Trashed => vec![among],
         };
         let mut db = self.store.read().await?;
         for scope in scopes {

@@ -286,11 +286,12 @@ impl Engine {
     /// branches may hold commits that are nowhere else. Gives its new place.
     pub async fn remove_repository(&self, context: &Context) -> Result<Option<PathBuf>> {
         let repository = &context.repository;
-        // Its pool goes with it, but not before it is sure that it goes.
+        // Its pool and what is there to read in go with it, but not before it is sure that it goes.
         let mut db = self.store.read().await?;
-        check_unused(&mut db, repository, |status| status != WorkspaceStatus::Warm).await?;
+        check_unused(&mut db, repository, WorkspaceStatus::is_of_work).await?;
         drop(db);
         self.drain_pool(context, &|_| {}).await?;
+        self.drain_reading(context).await?;
         let lock = context.git.lock("repo rm").await?;
         self.forget(repository).await?;
         drop(lock);

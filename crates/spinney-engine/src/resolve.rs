@@ -142,7 +142,10 @@ impl Engine {
                 status: WorkspaceStatus::Broken,
                 needed: "usable before somebody looked at it",
             }),
-            WorkspaceStatus::Warm | WorkspaceStatus::Trashed | WorkspaceStatus::Purged => Ok(Look::Nothing),
+            WorkspaceStatus::Warm
+            | WorkspaceStatus::Reading
+            | WorkspaceStatus::Trashed
+            | WorkspaceStatus::Purged => Ok(Look::Nothing),
         }
     }
 

@@ -61,8 +61,8 @@ pub fn has_tree(workspace: &Workspace) -> bool {
 /// Whether a workspace of this status has a tree.
 #[must_use]
 pub fn stands(status: WorkspaceStatus) -> bool {
-    use WorkspaceStatus::{Active, Broken, Trashed, Warm};
-    matches!(status, Active | Broken | Trashed | Warm)
+    use WorkspaceStatus::{Active, Broken, Reading, Trashed, Warm};
+    matches!(status, Active | Broken | Reading | Trashed | Warm)
 }
 
 fn is_due(workspace: &Workspace) -> bool {

@@ -32,6 +32,12 @@ impl Worktree {
         command.args(plain).arg("--force-write-index").run().await.map(drop)
     }
 
+    /// Writes down anew how the files look that are as the index has them, so that nobody has to read them to know.
+    pub async fn refresh_index(&self) -> Result<()> {
+        // One that differs is not our question.
+        self.command().args(["update-index", "-q", "--refresh"]).accept(&[0, 1]).run().await.map(drop)
+    }
+
     /// Writes the index as HEAD has it; the files stay as they are.
     pub async fn read_head_into_index(&self) -> Result<()> {
         self.command().args(["read-tree", "HEAD"]).run().await.map(drop)

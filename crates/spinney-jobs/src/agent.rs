@@ -101,7 +101,10 @@ fn check(resolved: &Resolved, name: &AgentName, agent: &AgentConfig) -> Result<(
         command: agent.command.clone(),
         model: agent.model.clone(),
         // A default that a runtime can't honour is no wish of anybody's.
-        permission_mode: agent.permission_mode.clone().filter(|_| is_set("permission_mode")),
+        permission_mode: match agent.permission_mode.clone().filter(|_| is_set("permission_mode")) {
+            None if !agent.requires_isolation => runtime.reading_mode().map(ToOwned::to_owned),
+            mode => mode,
+        },
         allowed_tools: agent.allowed_tools.clone(),
         disallowed_tools: agent.disallowed_tools.clone(),
         system_prompt: Some(agent.system_prompt.clone()).filter(|text| !text.is_empty()),

@@ -85,6 +85,7 @@ impl<'e> Jobs<'e> {
         request.max_concurrent = agent.config.max_concurrent;
         let place = agent.static_place(&context).filter(|_| clone_url.is_none());
         request.clone_url = clone_url;
+        request.reads = !agent.config.requires_isolation && !agent.is_static();
         let id = new.id.unwrap_or_else(JobId::generate);
         let work = new.work.unwrap_or_else(|| Work { kind: WorkKind::Job, key: id.to_string() });
         let mut job = Job {
@@ -177,6 +178,7 @@ impl<'e> Jobs<'e> {
         if job.request.clone_url.is_none()
             && let Some(workspace) = db.workspace_of_work(&job.repository_id, &job.work).await?
             && job.place.is_none()
+            && !job.request.reads
         {
             job.place = Some(workspace.id.to_string());
         }

@@ -62,10 +62,16 @@ fn contend(one: &Job, other: &Job) -> bool {
     one.id != other.id && (same_place || is_same_work(one, other))
 }
 
-/// Whether two jobs are for the same piece of work.
+/// Whether two jobs are for the same piece of work. Who only reads is in the way of no one but its own agent, whose
+/// conversation on that work goes on.
 pub(crate) fn is_same_work(one: &Job, other: &Job) -> bool {
+    let apart = match (one.request.reads, other.request.reads) {
+        (false, false) => false,
+        (true, true) => one.agent != other.agent,
+        _ => true,
+    };
     let same_repository = one.repository_id == other.repository_id && one.request.clone_url == other.request.clone_url;
-    same_repository && one.work == other.work
+    same_repository && one.work == other.work && !apart
 }
 
 fn is_same_agent(one: &Job, other: &Job) -> bool {
@@ -130,6 +136,19 @@ pub(crate) mod tests {
         assert_eq!(waits(&jobs, 2, one).unwrap(), "agent `a` (1 of 1 busy)");
         jobs[2].request.max_concurrent = 1;
         assert_eq!(waits(&jobs, 3, NO_LIMIT), None, "the one before it waits for its agent");
+    }
+
+    #[test]
+    fn who_only_reads_is_in_nobodys_way() {
+        use JobStatus::{Pending, Running};
+        let four = Limits { max_workers: 4, max_concurrent: 0 };
+        let mut jobs = jobs(&[("writer", 1, Running), ("reader", 1, Running), ("reader", 1, Pending), ("other", 1, Pending)]);
+        assert!(waits(&jobs, 3, four).is_some());
+        for reader in &mut jobs[1..] {
+            reader.request.reads = true;
+        }
+        assert!(waits(&jobs, 2, four).unwrap().contains("of `reader`, which has issue-1"), "it is one conversation");
+        assert_eq!(waits(&jobs, 3, four), None);
     }
 
     #[test]

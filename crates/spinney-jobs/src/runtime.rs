@@ -20,6 +20,11 @@ pub trait Runtime: Send + Sync + std::fmt::Debug {
     /// Says what of an agent's configuration this runtime can't honour: the first such key, and why.
     fn check(&self, settings: &Settings) -> Result<(), Unsupported>;
 
+    /// The permission mode in which it changes nothing; none where it has no modes.
+    fn reading_mode(&self) -> Option<&'static str> {
+        Some("plan")
+    }
+
     /// The variables of the caller's environment that it needs, such as its own API key. A name that ends with `*`
     /// stands for all that begin so.
     fn variables(&self) -> &'static [&'static str];

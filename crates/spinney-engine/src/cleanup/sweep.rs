@@ -87,6 +87,9 @@ impl Engine {
         if what.merged || what.stale {
             self.refresh_base(&context, observer).await?;
         }
+        if what.stale || what.orphans {
+            report.findings.extend(self.sweep_reading(&context, dry_run, observer).await?);
+        }
         let forge = self.forge_of_sweep(&context, what, observer).await;
         let mut turn = Turn { what, dry_run, forge };
         for workspace in known {

@@ -16,7 +16,7 @@ use spinney_core::{
 };
 use spinney_git::{Head, Worktree};
 
-use super::{as_member, settings_hash};
+use super::{Purpose, as_member, settings_hash};
 use crate::context::Context;
 use crate::create::Attempt;
 use crate::journal::{self, Running};
@@ -204,7 +204,7 @@ impl Engine {
     ) -> Result<()> {
         // A checkout outlives a killed Spinney.
         processes::end_started_with(SETUP_VARIABLE, operation.id.as_str());
-        let mut member = as_member(workspace.clone())?;
+        let mut member = as_member(workspace.clone(), WorkspaceStatus::Warm)?;
         let lock = context.git.lock("undo of new").await?;
         if let Tree::Whole(tree) = worktree::open(context, &workspace.path) {
             let mut head = tree.load_head().await?;
@@ -263,7 +263,7 @@ async fn is_ahead_of_head(context: &Context, tree: &Worktree, head: &Head, data:
 /// that is trusted by now.
 fn prepared<'a>(context: &Context, row: &'a Workspace) -> Option<&'a Warm> {
     let warm = row.metadata.warm.as_ref().filter(|warm| warm.ready && !warm.template)?;
-    (warm.settings == settings_hash(context.config())).then_some(warm)
+    (warm.settings == settings_hash(context.config(), Purpose::Claims)).then_some(warm)
 }
 
 /// Looks at a member on disk before it is handed out. One that was handed out already (the store is older than the disk),

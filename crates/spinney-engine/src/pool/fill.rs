@@ -1,11 +1,11 @@
 //! Fills a pool: makes what is missing, brings up to date what is behind, takes out what is too much.
 
 use serde::Serialize;
-use spinney_core::{CommitId, Workspace, WorkspaceStatus};
+use spinney_core::{CommitId, Workspace};
 use spinney_git::Head;
 
 use super::retire::{Drained, HANDED_OUT, TOUCHED, is_handed_out};
-use super::settings_hash;
+use super::{Purpose, settings_hash};
 use super::survey::{MemberState, fails_still, is_template, state};
 use crate::context::Context;
 use crate::lookup::Among;
@@ -134,7 +134,7 @@ impl Engine {
                 filled.stopped = Some(error.in_full());
                 return Ok(());
             }
-            let made = self.make_member(context, base, false, observer).await?;
+            let made = self.make_member(context, base, Purpose::Claims, observer).await?;
             if let Some(error) = failure_of(&made) {
                 filled.stopped = Some(error);
                 return Ok(());
@@ -194,13 +194,13 @@ impl Engine {
     }
 
     /// Leaves a member where it is: nobody is given it, and `pool status` tells why.
-    async fn set_aside(&self, member: &Workspace, reason: String) -> Result<()> {
+    pub(super) async fn set_aside(&self, member: &Workspace, reason: String) -> Result<()> {
         let mut aside = member.clone();
         aside.metadata.warm = Some(member.metadata.warm.clone().unwrap_or_default().out_of_use(reason));
         let mut db = self.store.write().await?;
         db.lock_repository(&member.repository_id).await?;
         if db.workspace(&member.id).await?.is_some_and(|row| row.metadata.warm == member.metadata.warm) {
-            db.update_workspace(&aside, &[WorkspaceStatus::Warm]).await?;
+            db.update_workspace(&aside, &[member.status]).await?;
         }
         Ok(db.commit().await?)
     }
@@ -209,7 +209,7 @@ impl Engine {
 /// Whether a member was prepared, or failed to be, under the base and settings that hold now.
 pub(super) fn is_current(context: &Context, member: &Workspace, base: &CommitId) -> bool {
     let settings = member.metadata.warm.as_ref().map(|warm| warm.settings.as_str());
-    member.base_commit == *base && settings == Some(&settings_hash(context.config()))
+    member.base_commit == *base && settings == Some(&settings_hash(context.config(), Purpose::of(member)))
 }
 
 /// Whether a HEAD stands on no branch, at a commit.

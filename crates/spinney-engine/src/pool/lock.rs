@@ -3,6 +3,8 @@
 //! One filler per pool: whoever holds its lock makes, refreshes and retires members. Claims need it not. Who only asks
 //! whether somebody fills shares the lock for a moment, and keeps no filler from it.
 //!
+//! The one for reading is held by whoever chooses, makes or takes out checkouts to read in.
+//!
 //! The template's is shared by those who copy from it, and held alone by who changes it.
 
 use std::fs::File;
@@ -19,6 +21,7 @@ const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(50);
 
 const FILLING: &str = "lock";
 const TEMPLATE: &str = "template";
+const READING: &str = "reading";
 
 /// Given up on drop.
 #[derive(Debug)]
@@ -76,6 +79,15 @@ impl Engine {
     pub(super) fn try_own_template(&self, repository: &RepositoryId) -> Result<Option<PoolLock>> {
         let lock = self.open_pool_lock(repository, TEMPLATE)?;
         Ok(lock.try_hold(FlockOperation::NonBlockingLockExclusive)?.then_some(lock))
+    }
+
+    /// Waits until nobody else chooses, makes or takes out checkouts to read in.
+    pub(super) async fn lock_reading(&self, repository: &RepositoryId) -> Result<PoolLock> {
+        let lock = self.open_pool_lock(repository, READING)?;
+        while !lock.try_hold(FlockOperation::NonBlockingLockExclusive)? {
+            tokio::time::sleep(LOOK_AGAIN_AFTER).await;
+        }
+        Ok(lock)
     }
 
     fn open_pool_lock(&self, repository: &RepositoryId, extension: &str) -> Result<PoolLock> {

@@ -16,13 +16,12 @@ use spinney_core::config::Lfs;
 use spinney_core::names::cut_for_message;
 use spinney_core::{
     CommitId, Operation, OperationKind, OperationStatus, Populate, Timestamp, Warm, Workspace, WorkspaceId,
-    WorkspaceStatus,
 };
 use spinney_git::{Head, Start, Worktree};
 
 use super::retire::TOUCHED;
 use super::survey::is_template;
-use super::{as_member, settings_hash};
+use super::{Purpose, as_member, settings_hash};
 use crate::context::Context;
 use crate::journal::{self, Running};
 use crate::notice::{Notice, Observer, Phase};
@@ -55,10 +54,10 @@ impl Engine {
         &self,
         context: &Context,
         base: &Base,
-        template: bool,
+        purpose: Purpose,
         observer: Observer<'_>,
     ) -> Result<Workspace> {
-        let mut workspace = self.new_member(context, base, template)?;
+        let mut workspace = self.new_member(context, base, purpose)?;
         self.check_place(context, &workspace.path).await?;
         let data = WarmData { commit: base.tip.clone() };
         let lock = self.begin_operation()?;
@@ -105,8 +104,10 @@ impl Engine {
         }
         let filled = self.fill_files(context, &tree, &base.tip, &running.operation.id, observer).await?;
         fail::point("warm.filled")?;
-        let template = filled.template.as_ref().map(|template| template.path.as_path());
-        self.bring_artifacts(context, &workspace.path, template, observer).await?;
+        if Purpose::of(workspace) == Purpose::Claims {
+            let template = filled.template.as_ref().map(|template| template.path.as_path());
+            self.bring_artifacts(context, &workspace.path, template, observer).await?;
+        }
         Ok((tree, filled.populate))
     }
 
@@ -186,6 +187,14 @@ impl Engine {
                 fail::point("warm.prepared")?;
                 return Ok(Carried::new());
             }
+            if Purpose::of(&workspace) == Purpose::Reading {
+                self.bring_parts(context, tree, &listening).await?;
+                fail::point("reading.filled")?;
+                disk::forbid_writing(&workspace.path).map_err(Error::files(&workspace.path, "made read-only"))?;
+                tree.refresh_index().await?;
+                fail::point("warm.prepared")?;
+                return Ok(Carried::new());
+            }
             // Those that it has already stay; the settings may name others by now.
             self.bring_artifacts(context, &workspace.path, None, &listening).await?;
             let carried = copy::carry_over(context, &workspace.path, &before, Replace::Always, &listening).await?;
@@ -220,7 +229,7 @@ impl Engine {
         let mut workspace = workspace;
         workspace.metadata.warm = Some(warm);
         let mut db = self.store.write().await?;
-        db.update_workspace(&workspace, &[WorkspaceStatus::Warm]).await?;
+        db.update_workspace(&workspace, &[workspace.status]).await?;
         journal::close(&mut db, operation, OperationStatus::Done, None).await?;
         db.commit().await?;
         fail::point("warm.settled")?;
@@ -240,9 +249,9 @@ impl Engine {
         db.lock_repository(&member.repository_id).await?;
         let row = db.workspace(&member.id).await?;
         let unchanged =
-            row.is_some_and(|row| row.status == WorkspaceStatus::Warm && row.metadata.warm == member.metadata.warm);
+            row.is_some_and(|row| row.status == member.status && row.metadata.warm == member.metadata.warm);
         if !(unchanged
-            && db.update_workspace(&unready(member), &[WorkspaceStatus::Warm]).await?
+            && db.update_workspace(&unready(member), &[member.status]).await?
             && db.insert_operation(&operation).await?)
         {
             drop(db);
@@ -253,9 +262,9 @@ impl Engine {
         Ok(Some(Running { lock, operation }))
     }
 
-    fn new_member(&self, context: &Context, base: &Base, template: bool) -> Result<Workspace> {
-        let id = WorkspaceId::generate();
-        let (work, name, branch) = super::placeholder(&id)?;
+    fn new_member(&self, context: &Context, base: &Base, purpose: Purpose) -> Result<Workspace> {
+        let (id, status) = (WorkspaceId::generate(), purpose.status());
+        let (work, name, branch) = super::placeholder(&id, status)?;
         let path = self.expand_path(context, &id, name.as_str(), &branch);
         let marker = Marker {
             id,
@@ -269,8 +278,9 @@ impl Engine {
             path,
             ready: false,
         };
-        let mut member = as_member(self.new_row(context, marker, WorkspaceStatus::Warm))?;
-        let settings = settings_hash(context.config());
+        let mut member = as_member(self.new_row(context, marker, status), status)?;
+        let settings = settings_hash(context.config(), purpose);
+        let template = purpose == Purpose::Template;
         member.metadata.warm = Some(Warm { settings, template, ..Warm::default() });
         Ok(member)
     }
@@ -278,7 +288,7 @@ impl Engine {
     /// What the row says of a member whose preparation has ended.
     fn warm(&self, context: &Context, member: &Workspace, carried: &Carried, error: Option<String>) -> Warm {
         Warm {
-            settings: settings_hash(context.config()),
+            settings: settings_hash(context.config(), Purpose::of(member)),
             ready: error.is_none(),
             settled_at_ms: Some(Timestamp::now().as_millisecond()),
             listing: member.metadata.warm.as_ref().and_then(|warm| warm.listing.clone()),
@@ -308,7 +318,7 @@ impl Engine {
         data: &WarmData,
     ) -> Result<()> {
         processes::end_started_with(SETUP_VARIABLE, operation.id.as_str());
-        self.seal(&workspace.path, false);
+        self.unseal(workspace);
         let moved = worktree::discard(context, &self.home, &operation.id, workspace, &data.commit, None).await?;
         let Some(moved) = moved else { return self.keep_member(operation, workspace, TOUCHED).await };
         for place in moved {

@@ -4,6 +4,8 @@
 //! branch at the base commit, and `copy`, submodules and `setup` are done. Work and branch are placeholders that no one
 //! else can have. Claiming it is a lock, a branch, HEAD and the row; nothing is made or moved but the files that differ.
 //!
+//! The checkouts that jobs share to read in ([`reading`]) are made and taken out in the same way, with a status of their own.
+//!
 //! Nothing here deletes what somebody may have put into a member: one that was touched since its preparation ended goes
 //! to the trash, as any workspace does.
 
@@ -12,12 +14,14 @@ mod fill;
 mod listing;
 mod lock;
 mod member;
+mod reading;
 mod retire;
 mod survey;
 mod template;
 
 pub use fill::{Filled, Patience};
 pub(crate) use lock::PoolLock;
+pub use reading::Reading;
 pub use retire::Drained;
 pub use survey::{MemberState, PoolMember, PoolStatus, PoolStatuses};
 
@@ -28,39 +32,62 @@ use spinney_core::{BranchName, Work, WorkKind, Workspace, WorkspaceId, Workspace
 use crate::provider::marker::Marker;
 use crate::{Error, Result};
 
-const PLACEHOLDER: &str = "spinney/warm/";
+/// What a member is made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// To be handed out.
+    Claims,
+    /// To fill others from.
+    Template,
+    /// To be read in, by several at once.
+    Reading,
+}
+
+impl Purpose {
+    fn of(member: &Workspace) -> Self {
+        match member.status {
+            WorkspaceStatus::Reading => Self::Reading,
+            _ if survey::is_template(member) => Self::Template,
+            _ => Self::Claims,
+        }
+    }
+
+    fn status(self) -> WorkspaceStatus {
+        match self {
+            Self::Reading => WorkspaceStatus::Reading,
+            Self::Claims | Self::Template => WorkspaceStatus::Warm,
+        }
+    }
+}
 
 /// What stands for work, name and branch as long as a workspace is nobody's.
-fn placeholder(id: &WorkspaceId) -> Result<(Work, WorkspaceName, BranchName)> {
-    let branch = format!("{PLACEHOLDER}{id}").parse();
+fn placeholder(id: &WorkspaceId, status: WorkspaceStatus) -> Result<(Work, WorkspaceName, BranchName)> {
+    let branch = format!("spinney/{status}/{id}").parse();
     let branch = branch.map_err(|_| Error::Internal { what: format!("no placeholder can be made of `{id}`") })?;
-    let work = Work { kind: WorkKind::Task, key: format!("warm-{id}") };
-    Ok((work, WorkspaceName::new(format!("warm-{id}")), branch))
+    let name = format!("{status}-{id}");
+    Ok((Work { kind: WorkKind::Task, key: name.clone() }, WorkspaceName::new(name), branch))
 }
 
 /// Makes a row a member's again, or for the first time.
-pub(crate) fn as_member(workspace: Workspace) -> Result<Workspace> {
-    let (work, name, branch) = placeholder(&workspace.id)?;
-    Ok(Workspace {
-        work,
-        name,
-        branch,
-        title: None,
-        pull_request: None,
-        error: None,
-        status: WorkspaceStatus::Warm,
-        ..workspace
-    })
+pub(crate) fn as_member(workspace: Workspace, status: WorkspaceStatus) -> Result<Workspace> {
+    let (work, name, branch) = placeholder(&workspace.id, status)?;
+    Ok(Workspace { work, name, branch, title: None, pull_request: None, error: None, status, ..workspace })
 }
 
-/// Whether a marker is that of a member which was never handed out.
-pub(crate) fn is_member(marker: &Marker) -> bool {
-    !marker.ready && marker.branch.as_str() == format!("{PLACEHOLDER}{}", marker.id)
+/// The status of a member which was never handed out, by its marker; none for any other workspace.
+pub(crate) fn member_status(marker: &Marker) -> Option<WorkspaceStatus> {
+    let is_of =
+        |status: &WorkspaceStatus| !marker.ready && marker.branch.as_str() == format!("spinney/{status}/{}", marker.id);
+    [WorkspaceStatus::Warm, WorkspaceStatus::Reading].into_iter().find(is_of)
 }
 
 /// Hash of all settings that a member's preparation depends on: under others it must be prepared again.
-fn settings_hash(config: &Config) -> String {
+fn settings_hash(config: &Config, purpose: Purpose) -> String {
     let workspace = &config.workspace;
+    if purpose == Purpose::Reading {
+        let parts = (workspace.submodules, workspace.lfs);
+        return content_hash(serde_json::json!(parts).to_string().as_bytes());
+    }
     let parts = (
         &workspace.copy,
         &workspace.artifacts,

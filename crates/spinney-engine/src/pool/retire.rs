@@ -70,7 +70,7 @@ impl Engine {
                 drained.kept.push((member.name.clone(), TOUCHED.to_owned()));
             }
             Fate::Trash(verdict) => {
-                self.seal(&member.path, false);
+                self.unseal(member);
                 match self.remove_judged(context, member, &verdict, Remover::Person, None, observer).await {
                     Ok(removed) => drained.trashed.push(removed.workspace.name),
                     Err(error) => drained.kept.push((member.name.clone(), error.in_full())),
@@ -134,7 +134,7 @@ impl Engine {
         member: &Workspace,
         data: &WarmData,
     ) -> Result<()> {
-        self.seal(&member.path, false);
+        self.unseal(member);
         let moved = worktree::discard(context, &self.home, &operation.id, member, &data.commit, None).await?;
         let Some(moved) = moved else { return self.keep_member(operation, member, TOUCHED).await };
         fail::point("retire.moved")?;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use spinney_core::{CommitId, Populate, RepositoryId, RepositoryName, Timestamp, Warm, Workspace, WorkspaceName};
 
-use super::settings_hash;
+use super::{Purpose, settings_hash};
 use crate::context::Context;
 use crate::lookup::Among;
 use crate::plan::Base;
@@ -160,7 +160,7 @@ pub(super) fn state(context: &Context, member: &Workspace, base: Option<&Base>) 
         Warm { template: true, .. } => MemberState::Template,
         Warm { settings, .. } => {
             let current =
-                base.is_none_or(|base| base.tip == member.base_commit) && *settings == settings_hash(context.config());
+                base.is_none_or(|base| base.tip == member.base_commit) && *settings == settings_hash(context.config(), Purpose::of(member));
             if current { MemberState::Ready } else { MemberState::Behind }
         }
     }
@@ -170,7 +170,7 @@ pub(super) fn state(context: &Context, member: &Workspace, base: Option<&Base>) 
 pub(super) fn fails_still(context: &Context, member: &Workspace, base: Option<&Base>) -> bool {
     let settings = member.metadata.warm.as_ref().map(|warm| warm.settings.as_str());
     state(context, member, base) == MemberState::Failed
-        && settings == Some(&settings_hash(context.config()))
+        && settings == Some(&settings_hash(context.config(), Purpose::of(member)))
         && base.is_none_or(|base| base.tip == member.base_commit)
 }
 

@@ -9,12 +9,13 @@ use spinney_git::{Index, ObjectFormat, Worktree};
 use super::fill::{Patience, is_current};
 use super::retire::Drained;
 use super::survey::is_template;
+use super::Purpose;
 use crate::context::{Context, tree_root};
 use crate::lookup::Among;
 use crate::notice::Observer;
 use crate::plan::Base;
 use crate::populate::{Capability, is_subvolume, may_share};
-use crate::{Engine, Error, Result, fail, home};
+use crate::{Engine, Error, Result, disk, fail, home};
 
 /// Workspaces of a repository from which on a template pays without a pool.
 const PAYS_FROM: usize = 2;
@@ -36,7 +37,7 @@ impl Engine {
     /// The tree root that a new member would lie in.
     fn place_of_members(&self, context: &Context) -> Result<PathBuf> {
         let id = WorkspaceId::generate();
-        let (_, name, branch) = super::placeholder(&id)?;
+        let (_, name, branch) = super::placeholder(&id, WorkspaceStatus::Warm)?;
         Ok(tree_root(&self.expand_path(context, &id, name.as_str(), &branch)).to_owned())
     }
 
@@ -81,7 +82,7 @@ impl Engine {
             return Ok(());
         }
         self.check_disk(context, &base.tip).await?;
-        self.make_member(context, base, true, observer).await.map(drop)
+        self.make_member(context, base, Purpose::Template, observer).await.map(drop)
     }
 
     /// Whether a template is wanted that is not there, or not at base.
@@ -142,6 +143,16 @@ impl Engine {
         }
         fail::point("template.made")?;
         crate::populate::point_to_admin_dir(path, tree.admin_dir()).map_err(Error::files(path, "written"))
+    }
+
+    /// Lets whoever takes a member out write in it again.
+    pub(super) fn unseal(&self, member: &Workspace) {
+        self.seal(&member.path, false);
+        if Purpose::of(member) == Purpose::Reading
+            && let Err(error) = disk::allow_writing(&member.path)
+        {
+            tracing::debug!(%error, "a checkout that was read in can't be made writable");
+        }
     }
 
     /// Lets nobody write in a template, or lets us write again; where the file system can't say so, nothing.

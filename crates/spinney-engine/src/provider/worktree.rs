@@ -69,7 +69,7 @@ pub(crate) async fn make(context: &Context, workspace: &Workspace, start: Start<
     let worktree = Worktree::open(&context.git, path)?;
     let marker = Marker { ready: false, ..Marker::of(workspace) };
     // By its marker a member of the pool is known to be nobody's; of a creation, the journal tells until it is ready.
-    if workspace.status == WorkspaceStatus::Warm {
+    if matches!(workspace.status, WorkspaceStatus::Warm | WorkspaceStatus::Reading) {
         marker.write(worktree.admin_dir())?;
     } else {
         marker.note(worktree.admin_dir())?;

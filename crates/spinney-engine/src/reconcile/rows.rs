@@ -50,7 +50,8 @@ impl Engine {
                 Ok(())
             }
             WorkspaceStatus::Warm => self.reconcile_warm(context, row, findings).await,
-            WorkspaceStatus::Purged => Ok(()),
+            // What is wrong with one to read in, who reads next finds, or a sweep.
+            WorkspaceStatus::Reading | WorkspaceStatus::Purged => Ok(()),
         }
     }
 

@@ -104,9 +104,9 @@ impl Engine {
             findings.seen(format!("worktree `{shown}` is registered in git, but not there"));
             return Ok(());
         }
-        if pool::is_member(&marker) {
-            findings.done(format!("worktree `{shown}` was of the pool and is gone"), "given up");
-            return if findings.dry_run { Ok(()) } else { self.take_back_member(context, marker).await };
+        if let Some(status) = pool::member_status(&marker) {
+            findings.done(format!("worktree `{shown}` was nobody's and is gone"), "given up");
+            return if findings.dry_run { Ok(()) } else { self.take_back_member(context, marker, status).await };
         }
         findings.done(format!("worktree `{shown}` was ours and is gone; git still has its part"), "taken in as lost");
         if !findings.dry_run {
@@ -120,8 +120,8 @@ impl Engine {
     /// Gives a worktree that carries our marker its row back.
     async fn adopt_marked(&self, context: &Context, tree: &Worktree) -> Result<()> {
         let Some(marker) = Marker::load(tree.admin_dir()) else { return Ok(()) };
-        if pool::is_member(&marker) {
-            return self.take_back_member(context, marker).await;
+        if let Some(status) = pool::member_status(&marker) {
+            return self.take_back_member(context, marker, status).await;
         }
         let branch = tree.load_head().await?.branch().cloned().unwrap_or(marker.branch.clone());
         let marker = Marker { branch, path: tree.path().to_owned(), ..marker };
@@ -129,9 +129,9 @@ impl Engine {
         self.insert_row(&row, std::slice::from_ref(&row.work)).await
     }
 
-    /// Gives a member of the pool its row back. It is not claimed: how its preparation ended is not known any more.
-    async fn take_back_member(&self, context: &Context, marker: Marker) -> Result<()> {
-        let mut row = pool::as_member(self.new_row(context, marker, WorkspaceStatus::Warm))?;
+    /// Gives a member of the pool, or one to read in, its row back. It is not used: how its preparation ended is not known any more.
+    async fn take_back_member(&self, context: &Context, marker: Marker, status: WorkspaceStatus) -> Result<()> {
+        let mut row = pool::as_member(self.new_row(context, marker, status), status)?;
         row.metadata.warm = Some(Warm { error: Some("its row was lost".to_owned()), ..Warm::default() });
         self.insert_row(&row, &[]).await
     }

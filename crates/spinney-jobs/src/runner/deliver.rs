@@ -31,7 +31,7 @@ const NO_FORGE: &str = "`create_pr` wants a pull request, and the remote is on n
 
 impl Run<'_> {
     pub(super) async fn deliver(&mut self, place: &Place) -> Step<()> {
-        let Some(workspace) = place.own_workspace() else { return Ok(()) };
+        let Some(workspace) = place.workspace() else { return Ok(()) };
         self.begin(JobPhase::Deliver, None);
         // What an earlier attempt pushed is known by the row alone.
         let row = self.jobs.engine.store().read().await?.workspace(&workspace.id).await?;
@@ -149,7 +149,7 @@ impl Run<'_> {
     /// Refuses a job whose pull request could be opened nowhere, before its agent does anything.
     pub(super) async fn require_forge(&self) -> Step<()> {
         let policy = &self.agent.config.workspace;
-        let wanted = policy.create_pr && policy.push_on_success && !self.agent.is_static();
+        let wanted = policy.create_pr && policy.push_on_success && !self.agent.is_static() && !self.job.request.reads;
         if wanted && !self.jobs.engine.has_forge(&self.context).await? {
             return Err(End::Failed(NO_FORGE.to_owned()));
         }
@@ -208,7 +208,7 @@ impl Run<'_> {
 
     /// Reads the branch from git, now that nothing changes it any more: an agent may have renamed it.
     pub(super) async fn read_branch(&mut self, place: &Place) {
-        let Some(workspace) = place.own_workspace() else { return };
+        let Some(workspace) = place.workspace() else { return };
         let Ok(worktree) = Worktree::open(&self.context.git, &workspace.path) else { return };
         let Ok(head) = worktree.load_head().await else { return };
         if let Some(branch) = head.branch() {

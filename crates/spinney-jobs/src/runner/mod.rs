@@ -2,7 +2,7 @@
 //!
 //! 1. **turn**: it waits until it may start ([`turn`]), and its row says `running`; where its agent's clone is not made
 //!    yet, it makes that ([`clone`]), and waits for its turn there;
-//! 2. **set up** ([`setup`]): the engine gives it its workspace, or it has a directory as it is;
+//! 2. **set up** ([`setup`]): the engine gives it its workspace, or where to read ([`reading`]), or it has a directory as it is;
 //! 3. **before_run** hooks, in the workspace ([`hooks`]);
 //! 4. **sessions** ([`sessions`]): one or more conversations of the runtime in that same workspace;
 //! 5. **deliver** ([`deliver`]): for a completed session only, commit what is left over, push, pull request;
@@ -21,6 +21,7 @@ mod escape;
 mod hooks;
 mod own_branch;
 mod prompt;
+mod reading;
 mod sessions;
 mod setup;
 
@@ -180,6 +181,7 @@ impl Run<'_> {
         self.job.outcome.error = outcome.err().map(|end| end.message());
         if let Some(place) = &place {
             self.note_escapes().await;
+            self.note_changes(place).await;
             // A delivery has just read it.
             if status != JobStatus::Completed {
                 self.read_branch(place).await;
@@ -201,6 +203,9 @@ impl Run<'_> {
             tracing::error!("how job {} ended could not be written: {error}", self.job.id);
         }
         self.pass("job.settled");
+        if let Some(place) = place {
+            self.stop_reading(place).await;
+        }
         let error = self.job.outcome.error.clone();
         self.emit(JobEvent::Finished { status, error });
         status

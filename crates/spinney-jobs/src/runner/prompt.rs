@@ -21,18 +21,18 @@ impl Run<'_> {
     fn section(&self, place: &Place) -> String {
         let directory = place.directory().display();
         let root = self.context.git.root().unwrap_or_else(|| self.context.git.common_dir()).display();
-        let Some(workspace) = place.workspace() else {
-            return format!(
-                "# Where you work\n\nYou work in `{directory}`, as it is. Nothing is committed or pushed for you.\n"
-            );
-        };
-        if place.own_workspace().is_none() {
+        if place.as_reading().is_some() {
             return format!(
                 "# Where you work\n\nYou read in `{directory}`, a checkout of {} that others read in too. Change nothing, there or \
                  anywhere else; nothing is committed or pushed for you.\n",
                 self.job.repository
             );
         }
+        let Some(workspace) = place.workspace() else {
+            return format!(
+                "# Where you work\n\nYou work in `{directory}`, as it is. Nothing is committed or pushed for you.\n"
+            );
+        };
         let base = workspace.base_branch.as_ref().map_or_else(
             || format!("commit {}", workspace.base_commit.short()),
             |base| format!("`{base}` at {}", workspace.base_commit.short()),

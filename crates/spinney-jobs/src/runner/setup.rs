@@ -1,4 +1,4 @@
-//! Gives a job its place: a workspace by the engine, or a directory as it is.
+//! Gives a job its place: a workspace by the engine, a checkout to read in, or a directory as it is.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use spinney_core::config::{BranchValues, Fetch};
 use spinney_core::{BranchName, JobEvent, JobPhase, Method, Stream, WorkKind, Workspace};
 use spinney_engine::notice::Notice;
-use spinney_engine::{Engine, Reading, Request, Resolution};
+use spinney_engine::{Reading, Request, Resolution};
 
 use super::{End, Run, Step};
 use crate::Sink;
@@ -17,10 +17,19 @@ use crate::control::Stop;
 #[derive(Debug)]
 pub(crate) struct Place {
     directory: PathBuf,
-    workspace: Option<Workspace>,
-    /// Where others may be in it at the same time, and nothing is delivered from it.
-    reading: Option<Reading>,
+    held: Held,
     variables: Vec<(OsString, OsString)>,
+}
+
+/// What a job has of its place.
+#[derive(Debug)]
+enum Held {
+    /// A workspace of its own.
+    Workspace(Box<Workspace>),
+    /// The right to read where others may read too; nothing is delivered from there.
+    Reading(Box<Reading>),
+    /// A directory as it is.
+    Directory,
 }
 
 impl Place {
@@ -28,22 +37,47 @@ impl Place {
         &self.directory
     }
 
-    /// None where the work is done in a directory as it is.
-    pub(super) fn workspace(&self) -> Option<&Workspace> {
-        self.workspace.as_ref()
+    pub(super) fn reading(directory: PathBuf, reading: Reading, variables: Vec<(OsString, OsString)>) -> Self {
+        Self { directory, held: Held::Reading(Box::new(reading)), variables }
     }
 
-    /// The workspace, where it is this job's alone.
-    pub(super) fn own_workspace(&self) -> Option<&Workspace> {
-        self.workspace.as_ref().filter(|_| self.reading.is_none())
+    /// Where git has something of it; none where the work is done in a directory as it is.
+    pub(super) fn row(&self) -> Option<&Workspace> {
+        match &self.held {
+            Held::Workspace(workspace) => Some(workspace),
+            Held::Reading(reading) => Some(&reading.workspace),
+            Held::Directory => None,
+        }
+    }
+
+    /// The workspace that is this job's alone.
+    pub(super) fn workspace(&self) -> Option<&Workspace> {
+        match &self.held {
+            Held::Workspace(workspace) => Some(workspace),
+            Held::Reading(_) | Held::Directory => None,
+        }
+    }
+
+    pub(super) fn as_reading(&self) -> Option<&Reading> {
+        match &self.held {
+            Held::Reading(reading) => Some(reading),
+            Held::Workspace(_) | Held::Directory => None,
+        }
+    }
+
+    pub(super) fn into_reading(self) -> Option<Reading> {
+        match self.held {
+            Held::Reading(reading) => Some(*reading),
+            Held::Workspace(_) | Held::Directory => None,
+        }
     }
 
     /// What names the place among those that jobs have to themselves; none for a shared one.
     pub(super) fn name(&self) -> Option<String> {
-        match &self.workspace {
-            Some(_) if self.reading.is_some() => None,
-            Some(workspace) => Some(workspace.id.to_string()),
-            None => Some(format!("directory {}", self.directory.display())),
+        match &self.held {
+            Held::Workspace(workspace) => Some(workspace.id.to_string()),
+            Held::Reading(_) => None,
+            Held::Directory => Some(format!("directory {}", self.directory.display())),
         }
     }
 
@@ -54,10 +88,10 @@ impl Place {
 
 /// What the engine told, until it can be written.
 #[derive(Debug, Default)]
-struct Notes(Mutex<Vec<Notice>>);
+pub(super) struct Notes(Mutex<Vec<Notice>>);
 
 impl Notes {
-    fn observer(&self) -> impl Fn(Notice) + Send + Sync {
+    pub(super) fn observer(&self) -> impl Fn(Notice) + Send + Sync {
         |notice| self.0.lock().unwrap_or_else(PoisonError::into_inner).push(notice)
     }
 }
@@ -67,12 +101,14 @@ impl Run<'_> {
         if self.agent.is_static() {
             return self.static_place();
         }
+        if self.job.request.reads {
+            return self.reading_place().await;
+        }
         self.begin(JobPhase::SetUp, None);
-        let is_shared = !self.agent.config.requires_isolation;
         let engine = self.jobs.engine;
         let context = engine.repository(Some(&self.job.repository.to_string()), engine.home().root()).await?;
         let context = context.for_agent(self.agent.name.clone(), self.workspace_settings());
-        let request = if is_shared { Request::new(Engine::shared_work(&context)) } else { self.request()? };
+        let request = self.request()?;
         let control = self.control.clone();
         let notes = Notes::default();
         let observer = notes.observer();
@@ -82,7 +118,7 @@ impl Run<'_> {
         };
         drop(observer);
         self.tell_all(notes);
-        let (mut context, mut resolution) = match resolved {
+        let (context, mut resolution) = match resolved {
             Ok(resolved) => resolved,
             Err(stop) => {
                 // What was begun is undone, as after a death.
@@ -96,15 +132,8 @@ impl Run<'_> {
         {
             self.warn(format!("the pool is not filled up again: {}", spinney_core::in_full(&error)));
         }
-        let mut reading = None;
-        if is_shared {
-            let notes = Notes::default();
-            let (fresh, right) = engine.freshen(context, &resolution.workspace, &notes.observer()).await?;
-            (context, reading) = (fresh, Some(right));
-            self.tell_all(notes);
-        }
         self.context = context;
-        if !is_shared && resolution.method != Method::Created {
+        if resolution.method != Method::Created {
             resolution.workspace = self.return_to_branch(resolution.workspace).await?;
         }
         self.job.outcome.base_commit = Some(resolution.workspace.base_commit.clone());
@@ -113,10 +142,14 @@ impl Run<'_> {
         self.begin(JobPhase::SetUp, Some(sentence(&resolution)));
         let variables = engine.workspace_variables(&self.context, &resolution.workspace).await?;
         let workspace = resolution.workspace;
-        // A part of the repository that this branch does not have is no place to start in.
-        let part = self.agent.subdirectory(&self.context).map(|part| workspace.path.join(part));
-        let directory = part.filter(|part| part.is_dir()).unwrap_or_else(|| workspace.path.clone());
-        Ok(Place { directory, workspace: Some(workspace), reading, variables })
+        let directory = self.start_in(&workspace.path);
+        Ok(Place { directory, held: Held::Workspace(Box::new(workspace)), variables })
+    }
+
+    /// The part of a tree that the agent starts in; one that this commit does not have is no place to start in.
+    pub(super) fn start_in(&self, tree: &Path) -> PathBuf {
+        let part = self.agent.subdirectory(&self.context).map(|part| tree.join(part));
+        part.filter(|part| part.is_dir()).unwrap_or_else(|| tree.to_owned())
     }
 
     /// A directory as it is: no branch, no push, no teardown.
@@ -139,10 +172,10 @@ impl Run<'_> {
             variable("SPINNEY_REPO_ROOT", root.as_os_str()),
             variable("SPINNEY_WORKSPACE_STRATEGY", "static".as_ref()),
         ];
-        Ok(Place { directory, workspace: None, reading: None, variables })
+        Ok(Place { directory, held: Held::Directory, variables })
     }
 
-    fn workspace_settings(&self) -> spinney_core::config::WorkspaceConfig {
+    pub(super) fn workspace_settings(&self) -> spinney_core::config::WorkspaceConfig {
         let mut settings = self.agent.config.workspace.settings.clone();
         if !self.agent.config.workspace.fetch_before_setup {
             settings.fetch = Fetch::Never;
@@ -189,7 +222,7 @@ impl Run<'_> {
         pattern.render(&values).map(Some).map_err(failed)
     }
 
-    fn tell_all(&mut self, notes: Notes) {
+    pub(super) fn tell_all(&mut self, notes: Notes) {
         notes.0.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().for_each(|notice| self.tell(notice));
     }
 

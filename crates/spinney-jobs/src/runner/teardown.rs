@@ -8,7 +8,7 @@ use crate::keep::{self, Fate};
 
 impl Run<'_> {
     pub(super) async fn tear_down(&mut self, place: &Place, status: JobStatus) {
-        let Some(workspace) = place.own_workspace() else { return };
+        let Some(workspace) = place.workspace() else { return };
         let engine = self.jobs.engine;
         let consent = match keep::fate(&self.agent.config.workspace, &self.job, status) {
             Fate::Stays => return,

@@ -102,6 +102,7 @@ impl Run<'_> {
         db.lock_queue(&self.job.node).await?;
         if self.job.place.is_none()
             && self.job.request.clone_url.is_none()
+            && !self.job.request.reads
             && let Some(workspace) = db.workspace_of_work(&self.job.repository_id, &self.job.work).await?
         {
             self.job.place = Some(workspace.id.to_string());
@@ -146,9 +147,9 @@ impl Run<'_> {
 
     /// Makes the place this job's alone; `false` when another job runs there, and this one waits again.
     async fn take_place(&mut self, place: &Place) -> Step<bool> {
-        let workspace = place.workspace().map(|workspace| workspace.id.clone());
-        // What was finished in a workspace that is gone is not in this one.
-        if self.job.workspace_id.is_some() && self.job.workspace_id != workspace {
+        let workspace = place.row().map(|row| row.id.clone());
+        // What was finished in a workspace that is gone is not in this one; who only reads leaves nothing there.
+        if self.job.workspace_id.is_some() && self.job.workspace_id != workspace && place.as_reading().is_none() {
             self.job.outcome.finished = false;
         }
         self.job.place = place.name();
@@ -156,8 +157,8 @@ impl Run<'_> {
         let mut db = self.jobs.engine.store().write().await?;
         // A removal looks for running jobs under the same lock: either it finds this one, or this one its removal.
         db.lock_repository(&self.job.repository_id).await?;
-        let is_there = match &self.job.workspace_id {
-            Some(id) => db.workspace(id).await?.is_some_and(|row| row.status == WorkspaceStatus::Active),
+        let is_there = match place.workspace() {
+            Some(own) => db.workspace(&own.id).await?.is_some_and(|row| row.status == WorkspaceStatus::Active),
             None => true,
         };
         if is_there {

@@ -46,6 +46,10 @@ impl Runtime for Command {
         Ok(())
     }
 
+    fn reading_mode(&self) -> Option<&'static str> {
+        None
+    }
+
     fn variables(&self) -> &'static [&'static str] {
         &[]
     }

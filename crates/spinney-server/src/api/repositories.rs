@@ -50,7 +50,7 @@ async fn by_id(engine: &Engine, id: &str) -> Result<Repository> {
 async fn count_live(engine: &Engine) -> Result<HashMap<RepositoryId, u64>> {
     let tallies = engine.store().read().await?.tally_workspaces(engine.account(), engine.home().node()).await?;
     let mut live = HashMap::new();
-    for tally in tallies.iter().filter(|tally| tally.status.is_live() && tally.status != WorkspaceStatus::Warm) {
+    for tally in tallies.iter().filter(|tally| tally.status.is_of_work()) {
         *live.entry(tally.repository.clone()).or_default() += tally.count;
     }
     Ok(live)

@@ -295,7 +295,7 @@ async fn set_pinned(app: &App, caller: &Caller, id: &str, pinned: bool) -> Resul
 
 /// Pins or unpins a workspace that is somebody's.
 pub(crate) async fn change_pin(engine: &Engine, row: Workspace, pinned: bool) -> Result<Workspace> {
-    if !row.status.is_live() || row.status == WorkspaceStatus::Warm {
+    if !row.status.is_of_work() {
         return Err(ApiError::blocked(format!("{} is {}, not somebody's", row.name, row.status)));
     }
     Ok(engine.set_pinned(row, pinned).await?)

@@ -63,6 +63,8 @@ pub struct Counts {
     pub creating: usize,
     pub active: usize,
     pub warm: usize,
+    /// Checkouts of base that jobs share to read in.
+    pub reading: usize,
     pub removing: usize,
     pub trashed: usize,
     pub purged: usize,
@@ -86,6 +88,7 @@ impl Counts {
             WorkspaceStatus::Creating => &mut self.creating,
             WorkspaceStatus::Active => &mut self.active,
             WorkspaceStatus::Warm => &mut self.warm,
+            WorkspaceStatus::Reading => &mut self.reading,
             WorkspaceStatus::Removing => &mut self.removing,
             WorkspaceStatus::Trashed => &mut self.trashed,
             WorkspaceStatus::Purged => &mut self.purged,

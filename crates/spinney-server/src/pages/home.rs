@@ -171,7 +171,7 @@ impl Room {
         let free = engine.free_disk().unwrap_or(0);
         let limit = config.limits.max_workspaces;
         let mut live: HashMap<String, u64> = HashMap::new();
-        for workspace in workspaces.iter().filter(|row| row.status.is_live() && row.status != WorkspaceStatus::Warm) {
+        for workspace in workspaces.iter().filter(|row| row.status.is_of_work()) {
             *live.entry(workspace.repository.to_string()).or_default() += 1;
         }
         let (fullest, count) = live.into_iter().max_by_key(|(_, count)| *count).unwrap_or_default();

@@ -51,7 +51,7 @@ pub async fn run(app: &App, _args: StatusArgs) -> Result<u8> {
             };
             table.row([
                 Cell::from(repository.name.to_string()),
-                count(&|status| status.is_live() && status != WorkspaceStatus::Warm),
+                count(&WorkspaceStatus::is_of_work),
                 Cell::from(limit.to_string()),
                 count(&|status| status == WorkspaceStatus::Warm),
                 count(&|status| status == WorkspaceStatus::Lost),

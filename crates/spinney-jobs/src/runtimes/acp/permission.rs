@@ -26,6 +26,8 @@ enum Mode {
     /// Reading, and editing in the workspace.
     Edits,
     Everything,
+    /// Reading in the workspace.
+    Reads,
     Nothing,
 }
 
@@ -33,7 +35,8 @@ impl Policy {
     pub(super) fn new(mode: Option<&str>, directory: &Path) -> Self {
         let mode = match mode {
             Some("bypassPermissions") => Mode::Everything,
-            Some("default" | "plan") => Mode::Nothing,
+            Some("plan") => Mode::Reads,
+            Some("default") => Mode::Nothing,
             _ => Mode::Edits,
         };
         Self { mode, directory: directory.to_owned() }
@@ -63,8 +66,8 @@ impl Policy {
             (Mode::Nothing, _) => false,
             // An edit that does not say of what may be of anything.
             (Mode::Edits, ToolKind::Edit | ToolKind::Delete | ToolKind::Move) => !call.paths.is_empty() && inside(),
-            (Mode::Edits, ToolKind::Read | ToolKind::Search | ToolKind::Think) => inside(),
-            (Mode::Edits, _) => false,
+            (Mode::Edits | Mode::Reads, ToolKind::Read | ToolKind::Search | ToolKind::Think) => inside(),
+            (Mode::Edits | Mode::Reads, _) => false,
         }
     }
 
@@ -116,7 +119,7 @@ mod tests {
     fn a_mode_allows_all_or_nothing() {
         let allows = |mode, kind| Policy::new(Some(mode), Path::new("/w")).allows(&call(kind, &["/w/a"]));
         assert!(allows("bypassPermissions", ToolKind::Execute));
-        assert!(!allows("plan", ToolKind::Edit));
+        assert!(!allows("plan", ToolKind::Edit) && allows("plan", ToolKind::Read));
         assert!(!allows("default", ToolKind::Read));
     }
 

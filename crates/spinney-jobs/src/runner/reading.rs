@@ -1,0 +1,88 @@
+//! Read-only work: a job whose agent needs no isolation reads in a checkout of base that others read in too. It has no branch,
+//! delivers nothing and tears nothing down.
+
+use std::ffi::{OsStr, OsString};
+
+use spinney_core::{JobPhase, in_full};
+
+use super::setup::{Notes, Place};
+use super::{End, Run, Step};
+use crate::control::Stop;
+
+impl Run<'_> {
+    /// Gives a job that only reads its place.
+    pub(super) async fn reading_place(&mut self) -> Step<Place> {
+        self.begin(JobPhase::SetUp, None);
+        let engine = self.jobs.engine;
+        let context = engine.repository(Some(&self.job.repository.to_string()), engine.home().root()).await?;
+        let mut settings = self.workspace_settings();
+        settings.base = self.job.request.base.clone().or(settings.base);
+        let context = context.for_agent(self.agent.name.clone(), settings);
+        let control = self.control.clone();
+        let notes = Notes::default();
+        let observer = notes.observer();
+        let read = tokio::select! {
+            read = engine.read_base(context, &observer) => Ok(read?),
+            stop = control.more_than(Stop::No) => Err(stop),
+        };
+        drop(observer);
+        self.tell_all(notes);
+        let (context, reading) = match read {
+            Ok(read) => read,
+            Err(stop) => {
+                // What was begun is undone, as after a death.
+                engine.recover(&|_| {}).await?;
+                return Err(End::Stopped(stop));
+            }
+        };
+        self.context = context;
+        let workspace = &reading.workspace;
+        let base = workspace.base_branch.as_ref().map(|base| format!("{base} ")).unwrap_or_default();
+        self.begin(JobPhase::SetUp, Some(format!("reads {base}{}, with others", workspace.base_commit.short())));
+        self.job.outcome.base_commit = Some(workspace.base_commit.clone());
+        self.job.outcome.branch = None;
+        let root = self.context.git.root().unwrap_or_else(|| self.context.git.common_dir());
+        let name = self.job.work.workspace_name();
+        let variable = |name: &str, value: &OsStr| (OsString::from(name), value.to_owned());
+        let base_branch = workspace.base_branch.as_ref().map_or("", |branch| branch.as_str());
+        let variables = vec![
+            variable("SPINNEY_WORKTREE_PATH", workspace.path.as_os_str()),
+            variable("SPINNEY_WORKTREE_BRANCH", "".as_ref()),
+            variable("SPINNEY_WORKTREE_BASE_BRANCH", base_branch.as_ref()),
+            variable("SPINNEY_WORK_ITEM_ID", name.as_str().as_ref()),
+            variable("SPINNEY_WORK_ITEM_TITLE", self.job.title.as_deref().unwrap_or_default().as_ref()),
+            variable("SPINNEY_REPO_ROOT", root.as_os_str()),
+            variable("SPINNEY_WORKSPACE_STRATEGY", "reading".as_ref()),
+        ];
+        let directory = self.start_in(&workspace.path);
+        Ok(Place::reading(directory, reading, variables))
+    }
+
+    /// Reports by path what changed in the checkout that the job reads in.
+    pub(super) async fn note_changes(&mut self, place: &Place) {
+        let Some(reading) = place.as_reading() else { return };
+        let told = match self.jobs.engine.load_changes_in(&self.context, reading).await {
+            Ok(told) => told,
+            Err(error) => return self.warn(format!("what it read in could not be looked at: {}", error.in_full())),
+        };
+        if told.is_empty() {
+            return;
+        }
+        let (words, name) = (spinney_engine::escapes_in_words(&told), &reading.workspace.name);
+        self.warn(format!("the checkout that it read in changed meanwhile: {words}; it goes to the trash as {name}"));
+        let escaped = &mut self.job.outcome.escaped;
+        let news: Vec<_> = told.into_iter().filter(|path| !escaped.contains(path)).collect();
+        escaped.extend(news);
+    }
+
+    /// Lets the checkout go, once the job is over.
+    pub(super) async fn stop_reading(&mut self, place: Place) {
+        let Some(reading) = place.into_reading() else { return };
+        let notes = Notes::default();
+        let stopped = self.jobs.engine.stop_reading(&self.context, reading, &notes.observer()).await;
+        self.tell_all(notes);
+        if let Err(error) = stopped {
+            self.warn(format!("the checkout that it read in stays: {}", in_full(&error)));
+        }
+    }
+}
