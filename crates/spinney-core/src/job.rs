@@ -99,6 +99,14 @@ pub struct Job {
     pub ended_at: Option<Timestamp>,
 }
 
+impl Job {
+    /// The workspace that it has to itself; none for one that only reads.
+    #[must_use]
+    pub fn own_workspace_id(&self) -> Option<&WorkspaceId> {
+        self.workspace_id.as_ref().filter(|_| !self.request.reads)
+    }
+}
+
 /// The hints that came with a job, for the resolving of its workspace.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -171,7 +179,7 @@ pub struct Outcome {
     pub deletions: u64,
     pub push: Option<Push>,
     pub pull_request: Option<String>,
-    /// Paths of the main checkout that changed while it ran.
+    /// Paths of the main checkout that changed while it ran; and, with their directory, of the checkout that it only read in.
     pub escaped: Vec<String>,
     /// Tools that its agent was not allowed to use.
     pub denied: Vec<String>,

@@ -72,7 +72,7 @@ impl Jobs<'_> {
 
     /// Whether a job's workspace is gone, or another job has gone on in it.
     async fn is_overtaken(&self, job: &Job) -> Result<bool> {
-        let Some(workspace) = &job.workspace_id else { return Ok(false) };
+        let Some(workspace) = job.own_workspace_id() else { return Ok(false) };
         let mut db = self.engine.store().read().await?;
         let is_live = db.workspace(workspace).await?.is_some_and(|workspace| workspace.status.is_live());
         let newest = db.jobs_in(workspace, 1).await?.pop();

@@ -116,9 +116,9 @@ fn no_operation_is_left_out() {
         "claim",
         "unclaim",
     ];
-    // These are passed only on file systems that share blocks: tests/populate.rs dies there; tests/jobs_death.rs in jobs, and
-    // the tests of spinney-jobs in schedules.
-    let elsewhere = ["populate", "template", "job", "schedule"];
+    // These are passed only on file systems that share blocks: tests/populate.rs dies there; tests/jobs_death.rs in jobs,
+    // tests/jobs_reading.rs where they read, and the tests of spinney-jobs in schedules.
+    let elsewhere = ["populate", "template", "job", "reading", "schedule"];
     let known = [&known[..], &elsewhere].concat();
     let unknown: Vec<_> = POINTS.iter().filter(|point| !known.contains(&point.split_once('.').unwrap().0)).collect();
     assert!(unknown.is_empty(), "no test dies at {unknown:?}");

@@ -363,33 +363,6 @@ fn an_agent_may_work_on_a_clone_of_its_own() {
 }
 
 #[test]
-fn readers_share_a_checkout_of_base() {
-    let workshop = Workshop::new(&format!("requires_isolation = false\n{}", agent("writer")));
-    let gate = workshop.beside("gate");
-    fs::create_dir(&gate).unwrap();
-    let prompt = format!("print in $PWD\ngate {}\ngit rev-parse HEAD", gate.display());
-    let ids = [(); 2].map(|()| workshop.detach(&[], &prompt));
-    wait_until(|| fs::read_dir(&gate).unwrap().count() == 2, LONG);
-    let jobs = ids.each_ref().map(|id| workshop.job(id));
-    assert!(jobs.iter().all(|job| job.text("status") == "running"), "both at once");
-    assert_eq!(jobs[0].path(), jobs[1].path());
-    fs::write(gate.join("go"), "").unwrap();
-    for id in &ids {
-        let job = workshop.wait_for_end(id);
-        assert_eq!((job.text("status"), &job.0["push"]), ("completed", &Value::Null));
-    }
-    // The next one reads what base has become.
-    let newest = workshop.story.remote().advance("new.txt");
-    workshop.cli.run(&["repo", "sync"]).ok();
-    let job = workshop.complete(&[], "git rev-parse HEAD");
-    assert_eq!((job.text("summary"), job.path()), (newest.as_str(), jobs[0].path()));
-    // It is no place to write: nothing is delivered from there, and what somebody left is not swept away.
-    let job = workshop.complete(&[], "write a.txt a");
-    assert_eq!((&job.0["push"], workshop.pushed()), (&Value::Null, vec!["main".to_owned()]));
-    assert!(job.path().join("a.txt").exists());
-}
-
-#[test]
 fn what_an_agent_is_missing_is_told() {
     let workshop = Workshop::new("");
     workshop.story.sandbox().write_config("[agents.coder]\nruntime = \"command\"\ncommand = [\"no-such-program\"]\n");

@@ -6,7 +6,6 @@ mod job_support;
 use std::path::PathBuf;
 
 use job_support::{Job, LONG, Offered, Workshop, is_alive, processes, read_pid, runner_of, signal};
-use rustix::fs::{FlockOperation, flock};
 use rustix::process::Signal;
 use serde_json::Value;
 use spinney_testkit::{postgres_database, wait_until};
@@ -178,62 +177,6 @@ fn what_is_not_delivered_or_still_to_be_done_is_no_orphan() {
     assert_eq!(names(&sweep(&workshop, &[])["removed"]), Vec::<String>::new(), "its agent is gone");
     workshop.configure("");
     assert_eq!(names(&sweep(&workshop, &[])["removed"]), [delivered.text("workspace")]);
-}
-
-/// A workshop whose agent only reads.
-fn with_readers() -> Workshop {
-    Workshop::new("requires_isolation = false\n")
-}
-
-fn advance(workshop: &Workshop, file: &str) -> String {
-    let newest = workshop.story.remote().advance(file);
-    workshop.cli.run(&["repo", "sync"]).ok();
-    newest
-}
-
-fn head_of(workshop: &Workshop, job: &Job) -> String {
-    workshop.git(job.path(), &["rev-parse", "HEAD"])
-}
-
-#[test]
-fn a_shared_checkout_stays_where_it_is_while_somebody_reads() {
-    let workshop = with_readers();
-    let first = workshop.complete(&[], "print one");
-    let old = head_of(&workshop, &first);
-    let newest = advance(&workshop, "new.txt");
-    let readers = workshop.git(first.path(), &["rev-parse", "--path-format=absolute", "--git-path", "spinney.readers"]);
-    let reading = std::fs::File::open(readers).unwrap();
-    flock(&reading, FlockOperation::LockShared).unwrap();
-    assert_eq!(head_of(&workshop, &workshop.complete(&[], "print two")), old);
-    drop(reading);
-    assert_eq!(head_of(&workshop, &workshop.complete(&[], "print three")), newest);
-}
-
-#[test]
-fn a_readers_commit_is_not_left_behind() {
-    let workshop = with_readers();
-    workshop.complete(&[], "print one");
-    advance(&workshop, "new.txt");
-    let job = workshop.complete(&[], "write a.txt a\ncommit mine");
-    let own = head_of(&workshop, &job);
-    assert_eq!(workshop.git(job.path(), &["log", "-1", "--format=%s"]), "mine");
-    let newest = advance(&workshop, "newer.txt");
-    let next = workshop.complete(&[], "print two");
-    assert_eq!(head_of(&workshop, &next), own);
-    workshop.assert_logged(next.id(), "which is on no branch");
-    workshop.git(job.path(), &["branch", "kept", &own]);
-    assert_eq!(head_of(&workshop, &workshop.complete(&[], "print three")), newest);
-}
-
-#[test]
-fn a_base_that_was_written_anew_is_followed() {
-    let workshop = with_readers();
-    workshop.complete(&[], "print one");
-    advance(&workshop, "new.txt");
-    workshop.complete(&[], "print two");
-    workshop.story.remote().git(&["update-ref", "refs/heads/main", "main~1"]);
-    let newest = advance(&workshop, "other.txt");
-    assert_eq!(head_of(&workshop, &workshop.complete(&[], "print three")), newest);
 }
 
 #[test]

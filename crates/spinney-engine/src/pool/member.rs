@@ -191,6 +191,7 @@ impl Engine {
                 self.bring_parts(context, tree, &listening).await?;
                 fail::point("reading.filled")?;
                 disk::forbid_writing(&workspace.path).map_err(Error::files(&workspace.path, "made read-only"))?;
+                fail::point("reading.sealed")?;
                 tree.refresh_index().await?;
                 fail::point("warm.prepared")?;
                 return Ok(Carried::new());

@@ -26,7 +26,7 @@ use crate::lookup::Among;
 use crate::notice::{Notice, Observer, Warning};
 use crate::provider::worktree::{self, Tree};
 use crate::reconcile::Finding;
-use crate::{Engine, Error, Result};
+use crate::{Engine, Error, Result, fail};
 
 /// The readers' lock, in git's admin dir of the checkout.
 const READERS: &str = "spinney.readers";
@@ -72,6 +72,7 @@ impl Engine {
                 Reading { workspace: made, _lock: lock }
             }
         };
+        fail::point("reading.chosen")?;
         self.touch(&reading.workspace).await?;
         self.take_out(&context, &choosing, Out::Unusable, false, observer).await?;
         Ok((context, reading))
@@ -109,6 +110,7 @@ impl Engine {
             Tree::Missing | Tree::RootMissing | Tree::Damaged(_) => vec![format!("{} (deleted)", row.path.display())],
         };
         self.set_aside(row, TOUCHED.to_owned()).await?;
+        fail::point("reading.noted")?;
         if told.is_empty() {
             told.push(format!("{} (commits)", row.path.display()));
         }
@@ -118,6 +120,7 @@ impl Engine {
     /// Gives up the right to read, and takes the checkout out where it was the last reader of one that is of no use any more.
     pub async fn stop_reading(&self, context: &Context, reading: Reading, observer: Observer<'_>) -> Result<()> {
         drop(reading);
+        fail::point("reading.stopped")?;
         let choosing = self.lock_reading(&context.repository.id).await?;
         self.take_out(context, &choosing, Out::Unusable, false, observer).await.map(drop)
     }

@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
 use spinney_core::account::LOCAL;
-use spinney_core::{Repository, RepositoryId, RepositoryName, Scope, WorkspaceStatus};
+use spinney_core::{Repository, RepositoryId, RepositoryName, Scope};
 use spinney_engine::{AddRepository, Engine};
 use utoipa::{IntoParams, ToSchema};
 

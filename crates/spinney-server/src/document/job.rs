@@ -31,12 +31,12 @@ pub struct Job {
     pub cancel: Cancel,
     /// How often it was started.
     pub attempt: u32,
-    /// The name of its workspace.
+    /// The name of its workspace; none for one that only reads.
     #[schema(required)]
     pub workspace: Option<String>,
     #[schema(required)]
     pub workspace_id: Option<String>,
-    /// Where its workspace is, unless that went to the trash.
+    /// Where its workspace is, or the checkout that it reads in, unless that is gone.
     #[schema(required)]
     pub path: Option<String>,
     /// The branch as git told it at the end.
@@ -58,7 +58,7 @@ pub struct Job {
     #[schema(required)]
     pub pull_request: Option<String>,
     pub sessions: Vec<Session>,
-    /// Paths of the main checkout that changed while it ran.
+    /// Paths of the main checkout that changed while it ran; and, with their directory, of the checkout that it only read in.
     pub escaped: Vec<String>,
     /// Tools that its agent was not allowed to use.
     pub denied: Vec<String>,
@@ -88,6 +88,8 @@ impl Job {
         log: &Path,
     ) -> Self {
         let outcome = &job.outcome;
+        // What it read in is no workspace of its own; what it changed there, and is in the trash, can be restored.
+        let own = workspace.filter(|workspace| !job.request.reads || !workspace.status.is_live());
         let path = workspace.filter(|workspace| workspace.status.is_live()).map(|workspace| path_text(&workspace.path));
         Self {
             id: job.id.to_string(),
@@ -102,8 +104,8 @@ impl Job {
             waits_for: job.waits_for.clone(),
             cancel: job.cancel.into(),
             attempt: job.attempt,
-            workspace: workspace.map(|workspace| workspace.name.to_string()),
-            workspace_id: job.workspace_id.as_ref().map(ToString::to_string),
+            workspace: own.map(|workspace| workspace.name.to_string()),
+            workspace_id: own.map(|own| &own.id).or(job.own_workspace_id()).map(ToString::to_string),
             path,
             branch: outcome.branch.clone(),
             base_commit: outcome.base_commit.as_ref().map(ToString::to_string),

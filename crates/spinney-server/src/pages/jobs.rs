@@ -3,7 +3,10 @@
 use askama::Template;
 use axum::extract::State;
 use serde::Deserialize;
-use spinney_core::{Cancel, Job, JobEvent, JobId, JobStatus, LogEntry, Push, Session, SessionStatus, Timestamp};
+use spinney_core::{
+    Cancel, Job, JobEvent, JobId, JobStatus, LogEntry, Push, Session, SessionStatus, Timestamp, WorkspaceStatus,
+};
+use spinney_engine::Engine;
 
 use super::answer::{Asked, Form, Id, Result, lead, within};
 use super::bar::Bar;
@@ -70,6 +73,9 @@ struct JobPage {
     came_of: String,
     is_refused: bool,
     branch: String,
+    /// The checkout that it reads in, of one that only reads.
+    reads_in: String,
+    is_reader: bool,
     commit: String,
     pull_request: Option<String>,
     escaped: Vec<String>,
@@ -136,6 +142,8 @@ pub(crate) async fn show(State(app): State<App>, caller: Caller, Id(id): Id<JobI
         came_of: came_of(outcome),
         is_refused: outcome.push == Some(Push::Refused),
         branch: outcome.branch.clone().unwrap_or_default(),
+        reads_in: load_reading(&engine, &job).await?,
+        is_reader: job.request.reads,
         commit: outcome.commit.as_ref().map(|commit| short(commit.as_str()).to_owned()).unwrap_or_default(),
         pull_request: outcome.pull_request.clone().filter(|url| url.starts_with("http")),
         escaped: outcome.escaped.clone(),
@@ -148,6 +156,14 @@ pub(crate) async fn show(State(app): State<App>, caller: Caller, Id(id): Id<JobI
         diff,
         diff_problem,
     }))
+}
+
+/// Where the checkout is that a job reads in; nothing for any other job, and once it is gone.
+async fn load_reading(engine: &Engine, job: &Job) -> std::result::Result<String, ApiError> {
+    let Some(id) = job.workspace_id.as_ref().filter(|_| job.request.reads) else { return Ok(String::new()) };
+    let row = engine.store().read().await?.workspace(id).await?;
+    let row = row.filter(|row| row.status == WorkspaceStatus::Reading);
+    Ok(row.map(|row| row.path.display().to_string()).unwrap_or_default())
 }
 
 /// The parts of a job in their order, each with how long it took.

@@ -34,7 +34,7 @@ impl JobRow {
             id: job.id.to_string(),
             agent: job.agent.clone(),
             name: job.work.workspace_name().to_string(),
-            workspace: job.workspace_id.as_ref().map(ToString::to_string),
+            workspace: job.own_workspace_id().map(ToString::to_string),
             repository: job.repository.to_string(),
             repository_id: job.repository_id.to_string(),
             mark: Mark::job(job.status),

@@ -92,7 +92,8 @@ fn warnings(job: &Job) -> Vec<String> {
     let outcome = &job.outcome;
     let mut warnings = Vec::new();
     if !outcome.escaped.is_empty() {
-        warnings.push(format!("the main checkout changed meanwhile: {}", escapes_in_words(&outcome.escaped)));
+        let what = if job.request.reads { "what it was only to read" } else { "the main checkout" };
+        warnings.push(format!("{what} changed meanwhile: {}", escapes_in_words(&outcome.escaped)));
     }
     if !outcome.denied.is_empty() {
         let times = plural(outcome.denied.len(), "time");
@@ -111,11 +112,16 @@ fn named(texts: &[String]) -> String {
 
 /// Where the work is, and what to type next.
 async fn next(engine: &Engine, job: &Job) -> Result<Vec<String>> {
-    let workspace = jobs::workspace_of(engine, job).await?;
+    // What it read in is no workspace of its own; what it changed there is in the trash.
+    let is_own = |workspace: &Workspace| !job.request.reads || !workspace.status.is_live();
+    let workspace = jobs::workspace_of(engine, job).await?.filter(is_own);
     let live = workspace.as_ref().filter(|workspace| workspace.status.is_live());
     let there = live.filter(|workspace| workspace.path.is_dir());
     let look = there.map(|workspace| format!("look: cd \"$(spinney path {})\"", workspace.name));
     if job.status == JobStatus::Completed {
+        if let Some(workspace) = workspace.filter(|_| job.request.reads) {
+            return Ok(vec![format!("what was changed is in the trash: spinney restore {}", workspace.name)]);
+        }
         let stays = !matches!(job.outcome.push, Some(Push::Pushed | Push::Nothing));
         return Ok(look.filter(|_| stays).into_iter().collect());
     }
