@@ -35,10 +35,9 @@ pub(crate) fn record_found(db: &mut Connection, workspace: &Workspace) -> Result
         WorkspaceStatus::Broken => "workspace.broken",
         WorkspaceStatus::Trashed => "workspace.removed",
         WorkspaceStatus::Purged => "workspace.purged",
-        WorkspaceStatus::Warm
-        | WorkspaceStatus::Reading
-        | WorkspaceStatus::Creating
-        | WorkspaceStatus::Removing => return Ok(()),
+        WorkspaceStatus::Warm | WorkspaceStatus::Reading | WorkspaceStatus::Creating | WorkspaceStatus::Removing => {
+            return Ok(());
+        }
     };
     let mut detail = about(workspace);
     detail["error"] = json!(workspace.error);

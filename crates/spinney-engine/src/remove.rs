@@ -12,8 +12,8 @@
 
 use serde::{Deserialize, Serialize};
 use spinney_core::{
-    CommitId, Consent, JobId, Merge, Operation, OperationKind, OperationStatus, Remover, Timestamp, Verdict, Workspace,
-    WorkspaceStatus,
+    CommitId, Consent, Job, JobId, Merge, Operation, OperationKind, OperationStatus, Remover, Timestamp, Verdict,
+    Workspace, WorkspaceStatus,
 };
 use spinney_git::Worktree;
 
@@ -109,7 +109,8 @@ impl Engine {
         )?;
         let mut db = self.store.write().await?;
         db.lock_repository(&workspace.repository_id).await?;
-        if let Some(job) = db.running_job_in(&workspace.id).await?.filter(|job| Some(&job.id) != own) {
+        let is_in_the_way = |job: &Job| Some(&job.id) != own && workspace.status != WorkspaceStatus::Reading;
+        if let Some(job) = db.running_job_in(&workspace.id).await?.filter(is_in_the_way) {
             drop(db);
             lock.discard();
             let reasons = running_reason(&job, remover);

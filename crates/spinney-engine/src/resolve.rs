@@ -142,10 +142,9 @@ impl Engine {
                 status: WorkspaceStatus::Broken,
                 needed: "usable before somebody looked at it",
             }),
-            WorkspaceStatus::Warm
-            | WorkspaceStatus::Reading
-            | WorkspaceStatus::Trashed
-            | WorkspaceStatus::Purged => Ok(Look::Nothing),
+            WorkspaceStatus::Warm | WorkspaceStatus::Reading | WorkspaceStatus::Trashed | WorkspaceStatus::Purged => {
+                Ok(Look::Nothing)
+            }
         }
     }
 

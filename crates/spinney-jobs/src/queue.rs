@@ -142,7 +142,8 @@ pub(crate) mod tests {
     fn who_only_reads_is_in_nobodys_way() {
         use JobStatus::{Pending, Running};
         let four = Limits { max_workers: 4, max_concurrent: 0 };
-        let mut jobs = jobs(&[("writer", 1, Running), ("reader", 1, Running), ("reader", 1, Pending), ("other", 1, Pending)]);
+        let mut jobs =
+            jobs(&[("writer", 1, Running), ("reader", 1, Running), ("reader", 1, Pending), ("other", 1, Pending)]);
         assert!(waits(&jobs, 3, four).is_some());
         for reader in &mut jobs[1..] {
             reader.request.reads = true;

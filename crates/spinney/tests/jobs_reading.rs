@@ -41,10 +41,16 @@ fn assert_sealed(tree: &Path) {
     assert!(found.is_empty(), "{found:?}");
 }
 
+/// The names of what is somebody's.
+fn names(workshop: &Workshop) -> Vec<String> {
+    let listed = workshop.cli.run(&["ls", "--json"]).ok().json();
+    listed["workspaces"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap().to_owned()).collect()
+}
+
 /// The names of what is in the trash.
 fn trashed(workshop: &Workshop) -> Vec<String> {
     let listed = workshop.cli.run(&["trash", "ls", "--json"]).ok().json();
-    listed["workspaces"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap().to_owned()).collect()
+    listed["trash"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap().to_owned()).collect()
 }
 
 #[test]
@@ -71,10 +77,13 @@ fn readers_share_a_checkout_of_base() {
         }
         assert_eq!((job.text("base_commit"), &job.0["escaped"], job.path()), (tip.as_str(), &json!([]), tree.clone()));
     }
-    assert_eq!(workshop.story.names(), ["issue-7"]);
-    assert_eq!((workshop.story.branches(), workshop.pushed()), (vec!["issue-7".into(), "main".into()], vec!["main".into()]));
+    assert_eq!(names(&workshop), ["issue-7"]);
+    assert_eq!(
+        (workshop.story.branches(), workshop.pushed()),
+        (vec!["issue-7".into(), "main".into()], vec!["main".into()])
+    );
     let status = workshop.cli.run(&["status", "--json"]).ok().json();
-    let counts = &status["repositories"][0]["counts"];
+    let counts = &status["repositories"][0]["workspaces"];
     assert_eq!((&counts["reading"], &counts["active"]), (&1.into(), &1.into()), "{status:#}");
     refused(&workshop.cli, 4, &["rm", tree.file_name().unwrap().to_str().unwrap()]);
     workshop.cli.run(&["doctor"]).ok();
@@ -107,7 +116,8 @@ fn readers_of_one_conversation_wait_for_each_other() {
     let workshop = Workshop::new(&format!("{READS}{}{READS}", agent("other")));
     let first = workshop.detach(&["--issue", "7"], &workshop.hold("first"));
     workshop.wait_for_agent("first");
-    let second = workshop.detach(&["--issue", "7"], "print second");
+    refused(&workshop.cli, 5, &["run", "--agent", "coder", "--issue", "7", "print second"]);
+    let second = workshop.detach(&["--wait", "--issue", "7"], "print second");
     wait_until(|| workshop.job(&second).0["waits_for"].to_string().contains(&first), LONG);
     let other = workshop.cli.run(&["run", "--json", "--agent", "other", "--issue", "7", "print other"]).ok();
     assert_eq!(Job::of(&other).text("status"), "completed");
@@ -288,7 +298,7 @@ fn a_lost_database_does_not_lose_track_of_them() {
     }
     workshop.cli.run(&["ls"]).ok();
     workshop.cli.run(&["cleanup", "orphans"]).ok();
-    assert_eq!(workshop.story.names(), Vec::<String>::new());
+    assert_eq!(names(&workshop), Vec::<String>::new());
     let next = workshop.complete(&[], "print two");
     assert_ne!(next.path(), tree);
     assert_eq!(workshop.story.worktrees(), [next.path()]);
@@ -323,11 +333,15 @@ fn a_reader_that_died_leaves_nothing_that_is_lost() {
 #[test]
 fn a_death_at_any_step_is_healed() {
     let workshop = Workshop::new(READS);
-    let making = ["warm.recorded", "create.registered", "warm.added", "warm.filled", "reading.filled", "reading.sealed"];
-    let taking_out = ["warm.prepared", "warm.settled", "reading.chosen", "retire.recorded", "undo.moved", "retire.moved"];
+    let making =
+        ["warm.recorded", "create.registered", "warm.added", "warm.filled", "reading.filled", "reading.sealed"];
+    let taking_out =
+        ["warm.prepared", "warm.settled", "reading.chosen", "retire.recorded", "undo.moved", "retire.moved"];
     let changed = ["reading.noted", "reading.stopped", "remove.recorded", "remove.pinned", "remove.marked"];
     let moving = ["remove.tree-moved", "remove.moved", "remove.settled"];
-    for (step, point) in [&making[..], &taking_out, &["retire.forgotten"], &changed, &moving].concat().iter().enumerate() {
+    for (step, point) in
+        [&making[..], &taking_out, &["retire.forgotten"], &changed, &moving].concat().iter().enumerate()
+    {
         println!("dies at {point}");
         let tip = advance(&workshop, &format!("{step}.txt"));
         let changes = changed.contains(point) || moving.contains(point);
@@ -335,13 +349,11 @@ fn a_death_at_any_step_is_healed() {
         let armed = workshop.cli.with_variable("SPINNEY_FAIL", *point);
         let died = armed.run(&["run", "--json", "--agent", "coder", "--", prompt]);
         assert!([0, 6].contains(&died.status), "{}", died.told());
-        workshop.assert_nothing_runs();
         workshop.cli.run(&["ls"]).ok();
         let next = workshop.complete(&[], "git status --porcelain; git rev-parse HEAD");
         assert_eq!((next.text("summary"), &next.0["escaped"]), (tip.as_str(), &json!([])), "{point}");
         assert_sealed(&next.path());
         assert_eq!(workshop.story.worktrees(), [next.path()], "{point}");
-        workshop.story.assert_nothing_left_over();
         let kept = trashed(&workshop);
         assert_eq!(kept.len(), usize::from(changes), "{point}: {kept:?}");
         if let Some(name) = kept.first() {
@@ -350,6 +362,9 @@ fn a_death_at_any_step_is_healed() {
             workshop.cli.run(&["rm", name, "--force"]).ok();
             workshop.cli.run(&["trash", "purge", "--all"]).ok();
         }
+        workshop.cli.run(&["doctor"]).ok();
+        workshop.assert_nothing_runs();
+        workshop.story.assert_nothing_left_over();
         let found = workshop.cli.run(&["cleanup", "orphans", "--json"]).ok().json();
         assert_eq!(found["findings"], json!([]), "{point}");
     }

@@ -5,8 +5,8 @@ use spinney_core::{CommitId, Workspace};
 use spinney_git::Head;
 
 use super::retire::{Drained, HANDED_OUT, TOUCHED, is_handed_out};
-use super::{Purpose, settings_hash};
 use super::survey::{MemberState, fails_still, is_template, state};
+use super::{Purpose, settings_hash};
 use crate::context::Context;
 use crate::lookup::Among;
 use crate::notice::Observer;

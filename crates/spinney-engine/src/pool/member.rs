@@ -249,8 +249,7 @@ impl Engine {
         let mut db = self.store.write().await?;
         db.lock_repository(&member.repository_id).await?;
         let row = db.workspace(&member.id).await?;
-        let unchanged =
-            row.is_some_and(|row| row.status == member.status && row.metadata.warm == member.metadata.warm);
+        let unchanged = row.is_some_and(|row| row.status == member.status && row.metadata.warm == member.metadata.warm);
         if !(unchanged
             && db.update_workspace(&unready(member), &[member.status]).await?
             && db.insert_operation(&operation).await?)

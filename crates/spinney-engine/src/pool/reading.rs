@@ -20,7 +20,7 @@ use spinney_git::{Head, StatusOptions, Worktree};
 
 use super::fill::{Patience, is_current};
 use super::retire::{Drained, TOUCHED};
-use super::{Purpose, PoolLock};
+use super::{PoolLock, Purpose};
 use crate::context::Context;
 use crate::lookup::Among;
 use crate::notice::{Notice, Observer, Warning};

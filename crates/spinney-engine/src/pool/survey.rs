@@ -159,8 +159,8 @@ pub(super) fn state(context: &Context, member: &Workspace, base: Option<&Base>) 
         Warm { ready: false, .. } => MemberState::Preparing,
         Warm { template: true, .. } => MemberState::Template,
         Warm { settings, .. } => {
-            let current =
-                base.is_none_or(|base| base.tip == member.base_commit) && *settings == settings_hash(context.config(), Purpose::of(member));
+            let current = base.is_none_or(|base| base.tip == member.base_commit)
+                && *settings == settings_hash(context.config(), Purpose::of(member));
             if current { MemberState::Ready } else { MemberState::Behind }
         }
     }

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use spinney_core::{Workspace, WorkspaceId, WorkspaceStatus};
 use spinney_git::{Index, ObjectFormat, Worktree};
 
+use super::Purpose;
 use super::fill::{Patience, is_current};
 use super::retire::Drained;
 use super::survey::is_template;
-use super::Purpose;
 use crate::context::{Context, tree_root};
 use crate::lookup::Among;
 use crate::notice::Observer;

@@ -9,7 +9,7 @@ mod hold;
 pub(crate) use files::find_repositories;
 
 use spinney_core::names::for_message;
-use spinney_core::{CommitId, Job, JobId, Merge, Reason, ReasonCode, Remover, Verdict, Workspace};
+use spinney_core::{CommitId, Job, JobId, Merge, Reason, ReasonCode, Remover, Verdict, Workspace, WorkspaceStatus};
 use spinney_git::Worktree;
 
 use crate::context::{Context, tree_root};
@@ -184,7 +184,10 @@ impl Engine {
     /// Only what no consent overrides: all that a forced removal must know.
     pub(crate) async fn judge_forced(&self, context: &Context, workspace: &Workspace) -> Result<Verdict> {
         let mut findings = Findings::new(Remover::Person);
-        if let Some(job) = self.store.read().await?.running_job_in(&workspace.id).await? {
+        // Whoever reads in a checkout holds its lock, and is asked by that.
+        if workspace.status != WorkspaceStatus::Reading
+            && let Some(job) = self.store.read().await?.running_job_in(&workspace.id).await?
+        {
             findings.running(&job);
         }
         if let Tree::Damaged(error @ spinney_git::Error::MainCheckout { .. }) = open(context, &workspace.path) {

@@ -195,7 +195,7 @@ impl Run<'_> {
         if let Some(fault) = self.log.fault() {
             tracing::warn!("{fault}");
         }
-        if let Some(place) = &place {
+        if let Some(place) = place {
             self.tear_down(place, status).await;
             self.pass("job.torn-down");
         }
@@ -203,9 +203,6 @@ impl Run<'_> {
             tracing::error!("how job {} ended could not be written: {error}", self.job.id);
         }
         self.pass("job.settled");
-        if let Some(place) = place {
-            self.stop_reading(place).await;
-        }
         let error = self.job.outcome.error.clone();
         self.emit(JobEvent::Finished { status, error });
         status

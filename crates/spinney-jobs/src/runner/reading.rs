@@ -75,7 +75,7 @@ impl Run<'_> {
         escaped.extend(news);
     }
 
-    /// Lets the checkout go, once the job is over.
+    /// Lets the checkout go that the job read in.
     pub(super) async fn stop_reading(&mut self, place: Place) {
         let Some(reading) = place.into_reading() else { return };
         let notes = Notes::default();

@@ -7,8 +7,8 @@ use super::setup::Place;
 use crate::keep::{self, Fate};
 
 impl Run<'_> {
-    pub(super) async fn tear_down(&mut self, place: &Place, status: JobStatus) {
-        let Some(workspace) = place.workspace() else { return };
+    pub(super) async fn tear_down(&mut self, place: Place, status: JobStatus) {
+        let Some(workspace) = place.workspace() else { return self.stop_reading(place).await };
         let engine = self.jobs.engine;
         let consent = match keep::fate(&self.agent.config.workspace, &self.job, status) {
             Fate::Stays => return,

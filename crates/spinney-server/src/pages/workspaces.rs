@@ -103,7 +103,9 @@ pub(crate) async fn show(
             let since = workspace.removed_at.map(words::ago).unwrap_or_default();
             Doing::Removed { since }
         }
-        WorkspaceStatus::Creating | WorkspaceStatus::Removing | WorkspaceStatus::Warm | WorkspaceStatus::Reading => Doing::Busy,
+        WorkspaceStatus::Creating | WorkspaceStatus::Removing | WorkspaceStatus::Warm | WorkspaceStatus::Reading => {
+            Doing::Busy
+        }
     };
     let details = &shown.details;
     Ok(render(&WorkspacePage {
