@@ -12,7 +12,7 @@ use common::refused;
 use job_support::{Job, LONG, Offered, Workshop, agent, read_pid, runner_of, signal};
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use spinney_testkit::wait_until;
+use spinney_testkit::{postgres_database, wait_until};
 
 const READS: &str = "requires_isolation = false\n";
 
@@ -330,42 +330,86 @@ fn a_reader_that_died_leaves_nothing_that_is_lost() {
     assert_eq!(workshop.story.worktrees(), Vec::<PathBuf>::new());
 }
 
-#[test]
-fn a_death_at_any_step_is_healed() {
+/// Readers die at these points, one after the other; the next one finds a checkout that is as it should be, and no other is
+/// left.
+#[track_caller]
+fn die_at_each(points: &[&str], prompt: &str) -> Workshop {
     let workshop = Workshop::new(READS);
-    let making =
-        ["warm.recorded", "create.registered", "warm.added", "warm.filled", "reading.filled", "reading.sealed"];
-    let taking_out =
-        ["warm.prepared", "warm.settled", "reading.chosen", "retire.recorded", "undo.moved", "retire.moved"];
-    let changed = ["reading.noted", "reading.stopped", "remove.recorded", "remove.pinned", "remove.marked"];
-    let moving = ["remove.tree-moved", "remove.moved", "remove.settled"];
-    for (step, point) in
-        [&making[..], &taking_out, &["retire.forgotten"], &changed, &moving].concat().iter().enumerate()
-    {
+    for (step, point) in points.iter().enumerate() {
         println!("dies at {point}");
         let tip = advance(&workshop, &format!("{step}.txt"));
-        let changes = changed.contains(point) || moving.contains(point);
-        let prompt = if changes { "write new.txt mine" } else { "print done" };
         let armed = workshop.cli.with_variable("SPINNEY_FAIL", *point);
-        let died = armed.run(&["run", "--json", "--agent", "coder", "--", prompt]);
-        assert!([0, 6].contains(&died.status), "{}", died.told());
+        let died = armed.run(&["run", "--json", "--agent", "coder", "--", prompt]).exits(6);
         workshop.cli.run(&["ls"]).ok();
         let next = workshop.complete(&[], "git status --porcelain; git rev-parse HEAD");
-        assert_eq!((next.text("summary"), &next.0["escaped"]), (tip.as_str(), &json!([])), "{point}");
+        let seen = (next.text("summary"), &next.0["escaped"]);
+        assert_eq!(seen, (tip.as_str(), &json!([])), "{point}: {}", died.told());
         assert_sealed(&next.path());
         assert_eq!(workshop.story.worktrees(), [next.path()], "{point}");
-        let kept = trashed(&workshop);
-        assert_eq!(kept.len(), usize::from(changes), "{point}: {kept:?}");
-        if let Some(name) = kept.first() {
-            workshop.cli.run(&["restore", name]).ok();
-            assert_eq!(fs::read_to_string(workshop.story.show(name).path().join("new.txt")).unwrap(), "mine\n");
-            workshop.cli.run(&["rm", name, "--force"]).ok();
-            workshop.cli.run(&["trash", "purge", "--all"]).ok();
-        }
-        workshop.cli.run(&["doctor"]).ok();
-        workshop.assert_nothing_runs();
-        workshop.story.assert_nothing_left_over();
-        let found = workshop.cli.run(&["cleanup", "orphans", "--json"]).ok().json();
-        assert_eq!(found["findings"], json!([]), "{point}");
     }
+    workshop.cli.run(&["doctor"]).ok();
+    workshop.story.assert_nothing_left_over();
+    let found = workshop.cli.run(&["cleanup", "orphans", "--json"]).ok().json();
+    assert_eq!(found["findings"], json!([]));
+    workshop
+}
+
+#[test]
+fn a_death_at_any_step_of_making_and_taking_out_is_healed() {
+    let workshop = die_at_each(
+        &[
+            "warm.recorded",
+            "create.registered",
+            "warm.added",
+            "warm.filled",
+            "reading.filled",
+            "reading.sealed",
+            "warm.prepared",
+            "warm.settled",
+            "reading.chosen",
+            "retire.recorded",
+            "undo.moved",
+            "retire.moved",
+            "retire.forgotten",
+            "reading.stopped",
+        ],
+        "print done",
+    );
+    assert_eq!(trashed(&workshop), Vec::<String>::new());
+}
+
+#[test]
+fn a_death_at_any_step_loses_nothing_that_was_changed() {
+    let points = [
+        "reading.noted",
+        "reading.stopped",
+        "remove.recorded",
+        "remove.pinned",
+        "remove.marked",
+        "remove.tree-moved",
+        "remove.moved",
+        "remove.settled",
+    ];
+    let workshop = die_at_each(&points, "write new.txt mine");
+    let kept = trashed(&workshop);
+    assert_eq!(kept.len(), points.len(), "{kept:?}");
+    for name in kept {
+        workshop.cli.run(&["restore", &name]).ok();
+        assert_eq!(fs::read_to_string(workshop.story.show(&name).path().join("new.txt")).unwrap(), "mine\n");
+    }
+}
+
+#[test]
+fn readers_share_on_postgresql_too() {
+    let database = postgres_database();
+    let mut workshop = Workshop::new(READS);
+    workshop.cli = workshop.cli.with_variable("SPINNEY_DATABASE_URL", database.url());
+    let first = workshop.detach(&[], &workshop.hold("first"));
+    workshop.wait_for_agent("first");
+    let second = workshop.complete(&[], "write new.txt mine");
+    workshop.let_go("first");
+    assert!(workshop.wait_for_end(&first).text("workspace").starts_with("reading-"));
+    assert!(second.0["escaped"].to_string().contains("new.txt (new)"), "{:#}", second.0);
+    assert_eq!(trashed(&workshop).len(), 1);
+    assert_eq!(workshop.complete(&[], "print next").0["escaped"], json!([]));
 }
