@@ -28,6 +28,8 @@ mod git;
 mod head;
 mod hidden;
 mod history;
+#[cfg(test)]
+mod hostile;
 mod ignored;
 mod ignored_path;
 mod index;

@@ -11,7 +11,12 @@ pub(crate) fn parse_status(stdout: &[u8]) -> Status {
     let mut status = Status::default();
     let mut entries = stdout.split(|byte| *byte == 0);
     while let Some(entry) = entries.next() {
-        let Some((kind, rest)) = split_word(entry) else { continue };
+        let Some((kind, rest)) = split_word(entry) else {
+            if !entry.is_empty() {
+                status.changes.push(change(entry, 0, false));
+            }
+            continue;
+        };
         match kind {
             b"#" => header(rest, &mut status),
             b"?" => status.untracked.push(path_entry(rest)),
@@ -88,6 +93,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::hostile;
 
     #[test]
     fn every_kind_of_entry_is_read() {
@@ -120,10 +126,81 @@ mod tests {
         assert_eq!(parse_status(b"# branch.oid (initial)\0").head, None);
     }
 
+    const WORDS: &[&str] = &["1 ", "2 ", "u ", "? ", "! ", "# branch.oid ", ".M", "N...", "SCMU", "100644 "];
+
+    fn entry() -> impl Strategy<Value = Entry> {
+        (hostile::path(), any::<bool>()).prop_map(|(bytes, directory)| Entry { path: path(&bytes), directory })
+    }
+
+    fn change_of_any_kind() -> impl Strategy<Value = Change> {
+        let submodule = any::<Option<(bool, bool, bool)>>().prop_map(|flags| {
+            flags.map(|(commit, modified, untracked)| SubmoduleChange { commit, modified, untracked })
+        });
+        (hostile::path(), any::<[bool; 3]>(), submodule).prop_map(
+            |(bytes, [staged, unstaged, conflicted], submodule)| Change {
+                path: path(&bytes),
+                staged,
+                unstaged,
+                conflicted,
+                submodule,
+            },
+        )
+    }
+
+    /// As git writes it.
+    fn written(status: &Status) -> Vec<u8> {
+        let mut text = Vec::new();
+        let mut write = |parts: &[&[u8]]| text.extend(parts.concat().into_iter().chain([0]));
+        let head = status.head.as_ref().map_or("(initial)", |commit| commit.as_str());
+        write(&[b"# branch.oid ", head.as_bytes()]);
+        write(&[b"# branch.head ", status.branch.as_deref().unwrap_or("(detached)").as_bytes()]);
+        for change in &status.changes {
+            let flag = |is_set: bool, flag: char| if is_set { flag } else { '.' };
+            let states = format!("{}{}", flag(change.staged, 'M'), flag(change.unstaged, 'M'));
+            let submodule = change.submodule.map_or("N...".to_owned(), |sub| {
+                let flags = [flag(sub.commit, 'C'), flag(sub.modified, 'M'), flag(sub.untracked, 'U')];
+                format!("S{}", flags.iter().collect::<String>())
+            });
+            let (kind, more) = if change.conflicted { ("u", "m1 m2 m3 mW h1 h2 h3") } else { ("1", "mH mI mW hH hI") };
+            let fields = format!("{kind} {states} {submodule} {more} ");
+            write(&[fields.as_bytes(), change.path.as_os_str().as_bytes()]);
+        }
+        for (kind, entries) in [(b"? ", &status.untracked), (b"! ", &status.ignored)] {
+            for entry in entries {
+                write(&[kind, entry.path.as_os_str().as_bytes(), if entry.directory { b"/" } else { b"" }]);
+            }
+        }
+        text
+    }
+
     proptest! {
         #[test]
-        fn no_output_makes_it_panic(stdout in proptest::collection::vec(prop_oneof![Just(0u8), Just(b' '), Just(b'1'), any::<u8>()], 0..300)) {
+        fn no_output_makes_it_panic(stdout in hostile::output(WORDS)) {
             let _ = parse_status(&stdout);
         }
+
+        #[test]
+        fn what_git_writes_is_read_back(
+            head in proptest::option::of(hostile::commit()),
+            branch in proptest::option::of("[a-z/]{1,20}"),
+            changes in proptest::collection::vec(change_of_any_kind(), 0..6),
+            untracked in proptest::collection::vec(entry(), 0..6),
+            ignored in proptest::collection::vec(entry(), 0..6),
+        ) {
+            let status = Status { head, branch, changes, untracked, ignored };
+            prop_assert_eq!(parse_status(&written(&status)), status);
+        }
+
+        #[test]
+        fn nothing_but_headers_and_ignored_files_is_clean(stdout in hostile::output(WORDS)) {
+            let mut entries = stdout.split(|byte| *byte == 0).filter(|entry| !entry.is_empty());
+            let is_clean = entries.all(|entry| entry.starts_with(b"# ") || entry.starts_with(b"! "));
+            prop_assert_eq!(parse_status(&stdout).is_clean(), is_clean);
+        }
+    }
+
+    #[test]
+    fn much_is_read_in_time() {
+        hostile::assert_fast(WORDS, |stdout| drop(parse_status(stdout)));
     }
 }
