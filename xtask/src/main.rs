@@ -10,6 +10,7 @@ mod chore;
 mod ci;
 mod crash;
 mod description;
+mod fuzz;
 mod git_part;
 mod gits;
 mod packages;
@@ -38,6 +39,8 @@ Chores:
                   lets Spinney die at every step of every operation, and N times at random
   crash --serve [--rounds N]
                   kills the daemon N times under load
+  fuzz [--minutes N]
+                  tries the parsers, verifiers and names with many more cases than their tests do, for so long
   ci              checks format and lints, then runs all tests
 ";
 
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         [git_part::CHORE, program, rest @ ..] => git_part::run(program, rest),
         ["bench", rest @ ..] => bench::run(rest),
         ["crash", rest @ ..] => crash::run(rest),
+        ["fuzz", rest @ ..] => fuzz::run(rest),
         ["ci"] => ci::run(),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

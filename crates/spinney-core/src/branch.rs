@@ -105,6 +105,8 @@ fn fault(text: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -156,5 +158,24 @@ mod tests {
     fn the_message_stays_on_one_short_line() {
         let message = format!("a\nb{}", "x".repeat(10_000)).parse::<BranchName>().unwrap_err().to_string();
         assert!(!message.contains('\n') && message.len() < 200, "{message}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "(?s)(refs/|\\.lock|@\\{|\\.\\.|/|-|.){0,60}") {
+            if let Ok(name) = text.parse::<BranchName>() {
+                prop_assert_eq!(name.as_str(), text.as_str());
+                prop_assert_eq!(name.to_string().parse::<BranchName>(), Ok(name.clone()));
+                prop_assert_eq!(name.local_ref(), format!("refs/heads/{text}"));
+                prop_assert!(!text.starts_with('-') && !text.contains(char::is_whitespace) && text.len() <= MAX_BYTES);
+            }
+        }
+    }
+
+    #[test]
+    fn a_huge_text_is_refused_at_once() {
+        for part in ["a", "/", ".", "@{", "é"] {
+            assert!(part.repeat(1 << 20).parse::<BranchName>().is_err());
+        }
     }
 }

@@ -270,6 +270,20 @@ mod tests {
         }
 
         #[test]
+        fn a_slug_is_its_own_slug(text in "(?s).{0,200}", max_bytes in 12..200usize) {
+            if let Some(once) = slug(&text, max_bytes) {
+                prop_assert!(once.len() <= max_bytes, "{once}");
+                prop_assert_eq!(slug(&once, max_bytes), Some(once));
+            }
+        }
+
+        #[test]
+        fn what_is_shortened_tells_names_apart(text in "[a-z/-]{101,300}", max_bytes in 20..100usize) {
+            let (one, other) = (shorten(&text, max_bytes), shorten(&format!("{text}x"), max_bytes));
+            prop_assert!(one.len() <= max_bytes && one != other, "{one}");
+        }
+
+        #[test]
         fn a_sanitized_repository_name_is_valid_and_stays_in_its_directory(owner in ".{0,200}", name in ".{0,200}") {
             let built = RepositoryName::sanitized(&owner, &name);
             prop_assert_eq!(built.to_string().parse::<RepositoryName>().unwrap(), built);

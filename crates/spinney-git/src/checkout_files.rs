@@ -49,6 +49,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::hostile;
 
     #[test]
     fn tracked_and_untracked_files_are_told_apart() {
@@ -59,10 +60,33 @@ mod tests {
         assert_eq!(shown, [("my file", true), ("a\tb", false), ("nested/", false), ("sub", true)]);
     }
 
+    const WORDS: &[&str] = &["100644 ", "160000 ", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa ", "0\t", "path"];
+
     proptest! {
         #[test]
-        fn no_output_makes_it_panic(stdout in proptest::collection::vec(prop_oneof![Just(0u8), Just(b'\t'), Just(b' '), any::<u8>()], 0..200)) {
+        fn no_output_makes_it_panic(stdout in hostile::output(WORDS)) {
             let _ = parse_files(&stdout);
         }
+
+        #[test]
+        fn what_git_writes_is_read_back(
+            files in proptest::collection::vec((hostile::path(), proptest::option::of((hostile::commit(), 0..4u8))), 0..6)
+        ) {
+            let told = files.into_iter().map(|(path, staged)| CheckoutFile {
+                path: PathBuf::from(OsStr::from_bytes(&path)),
+                staged: staged.map(|(object, stage)| format!("100644 {object} {stage}").into_bytes()),
+            });
+            let files: Vec<CheckoutFile> = told.collect();
+            let entry = |file: &CheckoutFile| {
+                let staged = file.staged.iter().flat_map(|staged| [staged.as_slice(), b"\t"].concat());
+                staged.chain(file.path.as_os_str().as_bytes().iter().copied()).chain([0]).collect::<Vec<u8>>()
+            };
+            prop_assert_eq!(parse_files(&files.iter().flat_map(entry).collect::<Vec<u8>>()), files);
+        }
+    }
+
+    #[test]
+    fn much_is_read_in_time() {
+        hostile::assert_fast(WORDS, |stdout| drop(parse_files(stdout)));
     }
 }

@@ -65,3 +65,27 @@ pub(crate) fn parse_subjects(text: &str) -> Vec<(CommitId, String)> {
     };
     text.lines().filter_map(line).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::hostile;
+
+    proptest! {
+        #[test]
+        fn what_git_writes_is_read_back(
+            commits in proptest::collection::vec((hostile::commit(), "[^\r\n]{0,30}"), 0..6)
+        ) {
+            let text: String = commits.iter().map(|(commit, subject)| format!("{commit} {subject}\n")).collect();
+            prop_assert_eq!(parse_subjects(&text), commits);
+        }
+
+        #[test]
+        fn no_output_makes_it_panic(stdout in hostile::output(&["12", "\n"])) {
+            let text = String::from_utf8_lossy(&stdout);
+            let _ = (parse_subjects(&text), number("rev-list", &text));
+        }
+    }
+}

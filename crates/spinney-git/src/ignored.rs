@@ -43,3 +43,25 @@ fn parse_paths(stdout: &[u8]) -> Vec<PathBuf> {
     let paths = stdout.split(|byte| *byte == 0).filter(|path| !path.is_empty());
     paths.map(|path| PathBuf::from(OsStr::from_bytes(path.strip_prefix(b"./").unwrap_or(path)))).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::hostile;
+
+    proptest! {
+        #[test]
+        fn what_git_writes_is_read_back(paths in proptest::collection::vec(hostile::path(), 0..6)) {
+            let text: Vec<u8> = paths.iter().flat_map(|path| [b"./", path.as_slice(), b"\0"].concat()).collect();
+            let expected: Vec<_> = paths.iter().map(|path| PathBuf::from(OsStr::from_bytes(path))).collect();
+            prop_assert_eq!(parse_paths(&text), expected);
+        }
+
+        #[test]
+        fn no_output_makes_it_panic(stdout in hostile::output(&["./", "a"])) {
+            let _ = parse_paths(&stdout);
+        }
+    }
+}

@@ -61,6 +61,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::hostile;
 
     #[test]
     fn the_default_branch_is_known_with_its_commit() {
@@ -84,5 +85,10 @@ mod tests {
         fn no_output_makes_it_panic(text in "(?s)(ref: |\t|\n|HEAD|.){0,60}") {
             let _ = parse_listing(&text);
         }
+    }
+
+    #[test]
+    fn much_is_read_in_time() {
+        hostile::assert_fast(&["ref: ", "HEAD\t"], |stdout| drop(parse_listing(&String::from_utf8_lossy(stdout))));
     }
 }

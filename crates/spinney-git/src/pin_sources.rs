@@ -104,6 +104,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::hostile;
 
     #[test]
     fn names_are_found_in_logs_and_todo_lists() {
@@ -118,5 +119,12 @@ mod tests {
         fn no_content_makes_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
             let _ = object_names(&bytes).count();
         }
+    }
+
+    #[test]
+    fn much_is_read_in_time() {
+        hostile::assert_fast(&["aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"], |stdout| {
+            let _ = object_names(stdout).count();
+        });
     }
 }

@@ -72,6 +72,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::hostile;
 
     #[test]
     fn every_flag_is_read() {
@@ -112,5 +113,12 @@ mod tests {
         fn no_output_makes_it_panic(text in "(?s)(!\t|\\*\t|\t|\n|remote: |\u{1b}\\[|.){0,60}") {
             let _ = (parse_push(text.as_bytes()), parse_words(&text));
         }
+    }
+
+    #[test]
+    fn much_is_read_in_time() {
+        hostile::assert_fast(&["!\t", "remote: ", "\u{1b}["], |stdout| {
+            let _ = (parse_push(stdout), parse_words(&String::from_utf8_lossy(stdout)));
+        });
     }
 }

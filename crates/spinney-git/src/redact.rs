@@ -85,6 +85,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::hostile;
 
     #[test]
     fn secrets_leave_every_url_of_a_text() {
@@ -126,5 +127,13 @@ mod tests {
             prop_assert!(!redact_url(&url).contains(&secret));
             prop_assert!(!without_credentials(&url).contains(&secret));
         }
+    }
+
+    #[test]
+    fn much_is_read_in_time() {
+        hostile::assert_fast(&["https://", "a:b@", "://@"], |stdout| {
+            let _ =
+                (redact_url(&String::from_utf8_lossy(stdout)), without_credentials(&String::from_utf8_lossy(stdout)));
+        });
     }
 }

@@ -222,6 +222,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::hostile;
 
     fn commit(digit: char) -> CommitId {
         digit.to_string().repeat(40).parse().unwrap()
@@ -330,5 +331,13 @@ mod tests {
             let _ = parse_loose(&text);
             let _ = find_packed(&text, &name);
         }
+    }
+
+    #[test]
+    fn much_is_read_in_time() {
+        hostile::assert_fast(&["ref: ", "^", "# pack"], |stdout| {
+            let text = String::from_utf8_lossy(stdout);
+            let _ = (parse_loose(&text), find_packed(&text, "refs/heads/x"));
+        });
     }
 }

@@ -168,6 +168,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::hostile;
 
     #[test]
     fn a_tag_is_its_commit() {
@@ -190,8 +191,32 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_output_makes_it_panic(stdout in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn no_output_makes_it_panic(stdout in hostile::output(&["refs/heads/", "refs/tags/", "\0", "\n"])) {
             let _ = parse_refs(&stdout);
         }
+
+        #[test]
+        fn what_git_writes_is_read_back(
+            refs in proptest::collection::vec(("refs/[a-z]{1,9}/[a-zß日]{1,9}", hostile::commit(), any::<bool>()), 0..6)
+        ) {
+            let line = |(name, commit, is_tag): &(String, CommitId, bool)| match is_tag {
+                true => format!("{name}\0{}\0{commit}\n", "f".repeat(40)),
+                false => format!("{name}\0{commit}\0\n"),
+            };
+            let read = parse_refs(refs.iter().map(line).collect::<String>().as_bytes());
+            let read: Vec<_> = read.into_iter().map(|read| (read.name, read.commit)).collect();
+            let expected: Vec<_> = refs.into_iter().map(|(name, commit, _)| (name, commit)).collect();
+            prop_assert_eq!(read, expected);
+        }
+
+        #[test]
+        fn no_name_makes_it_panic(name in "(refs/)?(heads/|stash|\\PC){0,20}") {
+            let _ = require_ref(&name);
+        }
+    }
+
+    #[test]
+    fn much_is_read_in_time() {
+        hostile::assert_fast(&["refs/heads/x\0"], |stdout| drop(parse_refs(stdout)));
     }
 }

@@ -92,6 +92,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::hostile;
 
     #[test]
     fn the_first_url_counts_and_secrets_go() {
@@ -116,5 +117,10 @@ mod tests {
         fn no_output_makes_it_panic(stdout in proptest::collection::vec(any::<u8>(), 0..200)) {
             let _ = find_remotes(&parse_settings(&stdout));
         }
+    }
+
+    #[test]
+    fn much_is_read_in_time() {
+        hostile::assert_fast(&["remote.a.url\n"], |stdout| drop(find_remotes(&parse_settings(stdout))));
     }
 }

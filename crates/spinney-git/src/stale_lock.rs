@@ -160,7 +160,10 @@ fn parse_start(stat: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::hostile;
 
     #[test]
     fn only_a_git_that_runs_may_have_made_a_lock() {
@@ -185,5 +188,18 @@ mod tests {
         fs::write(&unreadable, "").unwrap();
         assert!(may_work_in(&unreadable, &[]));
         assert!(!may_work_in(&directory.path().join("ended"), &[]));
+    }
+
+    proptest! {
+        #[test]
+        fn no_process_makes_it_panic(stat in hostile::output(&["7 (", ") ", "git", "S ", "4242 "])) {
+            let _ = parse_start(&String::from_utf8_lossy(&stat));
+        }
+
+        #[test]
+        fn a_name_tells_nothing_of_the_start(rest in "[a-z() ]{0,12}", start in any::<u64>()) {
+            let stat = format!("7 (git{rest}) S 1 7 7 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 {start} 1000 2 3");
+            prop_assert_eq!(parse_start(&stat), Some(start));
+        }
     }
 }

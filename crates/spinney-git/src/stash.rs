@@ -45,6 +45,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::hostile;
 
     #[test]
     fn the_branch_is_read_off_the_message() {
@@ -58,8 +59,26 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_output_makes_it_panic(stdout in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn no_output_makes_it_panic(stdout in hostile::output(&["WIP on ", "On ", "(no branch)", ": ", "autostash"])) {
             let _ = parse_stashes(&stdout);
         }
+
+        #[test]
+        fn what_git_writes_is_read_back(
+            entries in proptest::collection::vec((hostile::commit(), "[a-z/]{1,9}", any::<bool>(), "[^\0]{0,30}"), 0..6)
+        ) {
+            let told = entries.iter().map(|(commit, branch, named, words)| {
+                let message = format!("{} {branch}: {words}", if *named { "On" } else { "WIP on" });
+                Stash { commit: commit.clone(), branch: Some(branch.clone()), message }
+            });
+            let stashes: Vec<Stash> = told.collect();
+            let text: String = stashes.iter().map(|stash| format!("{} {}\0", stash.commit, stash.message)).collect();
+            prop_assert_eq!(parse_stashes(text.as_bytes()), stashes);
+        }
+    }
+
+    #[test]
+    fn much_is_read_in_time() {
+        hostile::assert_fast(&["WIP on ", "On a: "], |stdout| drop(parse_stashes(stdout)));
     }
 }

@@ -74,12 +74,43 @@ fn summary(stderr: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::hostile;
 
     #[test]
     fn only_other_repositories_are_gitlinks() {
         let id = "a".repeat(40);
         let text = format!("100644 {id} 0\ta\0160000 {id} 0\tb c\0120000 {id} 0\td\0");
         assert_eq!(parse_gitlinks(text.as_bytes()), [PathBuf::from("b c")]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_output_makes_it_panic(stdout in hostile::output(&["160000 ", "100644 ", "0\t", "fatal: "])) {
+            let _ = (parse_gitlinks(&stdout), summary(&String::from_utf8_lossy(&stdout)));
+        }
+
+        #[test]
+        fn what_git_writes_is_read_back(
+            entries in proptest::collection::vec((hostile::path(), hostile::commit(), any::<bool>()), 0..6)
+        ) {
+            let entry = |(path, object, is_link): &(Vec<u8>, spinney_core::CommitId, bool)| {
+                let mode = if *is_link { "160000" } else { "100644" };
+                [format!("{mode} {object} 0\t").as_bytes(), path.as_slice(), b"\0"].concat()
+            };
+            let read = parse_gitlinks(&entries.iter().flat_map(entry).collect::<Vec<u8>>());
+            let links = entries.iter().filter(|(_, _, is_link)| *is_link);
+            let links: Vec<_> = links.map(|(path, ..)| PathBuf::from(OsStr::from_bytes(path))).collect();
+            prop_assert_eq!(read, links);
+        }
+    }
+
+    #[test]
+    fn much_is_read_in_time() {
+        hostile::assert_fast(&["160000 \t", "fatal: "], |stdout| {
+            let _ = (parse_gitlinks(stdout), summary(&String::from_utf8_lossy(stdout)));
+        });
     }
 }

@@ -84,6 +84,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::hostile;
 
     #[test]
     fn every_attribute_is_read() {
@@ -108,10 +109,78 @@ mod tests {
         assert_eq!(entries[2].prunable.as_deref(), Some("gone"));
     }
 
+    const WORDS: &[&str] =
+        &["worktree ", "HEAD ", "branch refs/heads/", "bare", "detached", "locked ", "prunable", "\0\0"];
+
+    fn entry() -> impl Strategy<Value = WorktreeEntry> {
+        let reason = || proptest::option::of("[a-z: \n]{0,12}");
+        let head = (hostile::commit(), proptest::option::of("[a-z]{1,8}(/[a-z]{1,8})?"), any::<bool>());
+        (hostile::path(), head, reason(), reason()).prop_map(|(path, (commit, branch, bare), locked, prunable)| {
+            let branch: Option<BranchName> = branch.filter(|_| !bare).map(|name| name.parse().unwrap());
+            WorktreeEntry {
+                path: PathBuf::from(OsStr::from_bytes(&path)),
+                head: Some(commit).filter(|_| !bare),
+                branch_ref: branch.as_ref().map(BranchName::local_ref),
+                detached: branch.is_none() && !bare,
+                branch,
+                is_main: false,
+                bare,
+                locked,
+                prunable,
+            }
+        })
+    }
+
+    /// As git writes it.
+    fn written(entries: &[WorktreeEntry]) -> Vec<u8> {
+        let mut text = Vec::new();
+        for entry in entries {
+            let mut write = |label: &str, value: Option<&[u8]>| {
+                text.extend(label.bytes());
+                text.extend(
+                    value.filter(|value| !value.is_empty()).map(|value| [b" ", value].concat()).unwrap_or_default(),
+                );
+                text.push(0);
+            };
+            write("worktree", Some(entry.path.as_os_str().as_bytes()));
+            if entry.bare {
+                write("bare", None);
+            }
+            if let Some(head) = &entry.head {
+                write("HEAD", Some(head.as_str().as_bytes()));
+            }
+            match &entry.branch_ref {
+                Some(name) => write("branch", Some(name.as_bytes())),
+                None if entry.detached => write("detached", None),
+                None => {}
+            }
+            for (label, reason) in [("locked", &entry.locked), ("prunable", &entry.prunable)] {
+                if let Some(reason) = reason {
+                    write(label, Some(reason.as_bytes()));
+                }
+            }
+            text.push(0);
+        }
+        text
+    }
+
     proptest! {
         #[test]
-        fn no_output_makes_it_panic(stdout in proptest::collection::vec(prop_oneof![Just(0u8), any::<u8>()], 0..300)) {
+        fn no_output_makes_it_panic(stdout in hostile::output(WORDS)) {
             let _ = parse_worktrees(&stdout);
         }
+
+        #[test]
+        fn what_git_writes_is_read_back(mut entries in proptest::collection::vec(entry(), 0..6)) {
+            if let Some(first) = entries.first_mut() {
+                first.is_main = true;
+            }
+            prop_assert_eq!(parse_worktrees(&written(&entries)), entries);
+        }
+    }
+
+    #[test]
+    fn much_is_read_in_time() {
+        hostile::assert_fast(WORDS, |stdout| drop(parse_worktrees(stdout)));
     }
 }

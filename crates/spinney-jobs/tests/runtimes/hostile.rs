@@ -119,7 +119,7 @@ fn feed(lines: &[Vec<u8>], exit: &Exit) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn arbitrary_bytes_are_read(lines in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..64), 0..8)) {
