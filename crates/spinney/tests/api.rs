@@ -374,3 +374,26 @@ fn tokens_are_shown_once_and_give_no_more_than_their_maker_has() {
     refused(&writer.get("/api/v1/workspaces"), 401, "unauthorized");
     refused(&client.delete(&own), 404, "not_found");
 }
+
+#[test]
+fn work_that_only_reads_is_told_without_a_workspace() {
+    let served = Served::new("requires_isolation = false\n");
+    let id = served.job("7", "print read")["id"].as_str().unwrap().to_owned();
+    let job = served.wait_for(&id, "completed");
+    for key in ["workspace", "workspace_id", "branch", "push"] {
+        assert_eq!(job[key], Value::Null, "{key}");
+    }
+    let path = job["path"].as_str().unwrap();
+    assert!(std::path::Path::new(path).is_dir());
+    assert_eq!(served.get(&format!("/api/v1/jobs/{id}/diff"))["diff"], "");
+    assert_eq!(served.get("/api/v1/workspaces")["workspaces"], json!([]));
+    let page = served.client.get(&format!("/jobs/{id}")).expects(200).told();
+    assert!(page.contains("Reads in") && page.contains(path) && !page.contains("/workspaces/"), "{page}");
+
+    let id = served.job("7", "write new.txt mine")["id"].as_str().unwrap().to_owned();
+    let job = served.wait_for(&id, "completed");
+    assert!(job["workspace"].as_str().unwrap().starts_with("reading-"), "{job:#}");
+    assert!(job["escaped"].to_string().contains("/new.txt (new)"), "{job:#}");
+    let page = served.client.get(&format!("/jobs/{id}")).expects(200).told();
+    assert!(page.contains("What it was only to read changed while it ran:"), "{page}");
+}
