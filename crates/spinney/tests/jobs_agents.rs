@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use common::Story;
-use job_support::{Job, LONG, Workshop, agent, read_pid, runner_of};
+use job_support::{Job, LONG, Workshop, read_pid, runner_of};
 use serde_json::{Value, json};
 use spinney_testkit::{HttpRemote, Sandbox, wait_until};
 

@@ -253,6 +253,26 @@ fn who_is_not_root_can_not_write() {
 }
 
 #[test]
+fn without_roots_rights_checkouts_are_taken_out_all_the_same() {
+    let workshop = Workshop::new(READS);
+    let setpriv = workshop.story.sandbox().cli("setpriv").in_directory(workshop.story.repository.path());
+    let run = |prompt: &str| {
+        let line =
+            ["--bounding-set=-all", "--inh-caps=-all", common::BINARY, "--json", "run", "--agent", "coder", "--"];
+        Job::of(&setpriv.run(&[&line[..], &[prompt]].concat()).ok())
+    };
+    let first = run("print one").path();
+    assert_sealed(&first);
+    advance(&workshop, "new.txt");
+    let second = run("print two").path();
+    assert_eq!(workshop.story.worktrees(), [second.clone()], "the first one is deleted");
+    let job = run("git version; chmod -R u+w .\nwrite src/mine.txt mine");
+    assert_eq!(trashed(&workshop), [job.text("workspace")]);
+    workshop.cli.run(&["restore", job.text("workspace")]).ok();
+    assert_eq!(fs::read_to_string(second.join("src/mine.txt")).unwrap(), "mine\n");
+}
+
+#[test]
 fn a_reader_opens_no_pull_request() {
     let Offered { workshop, forge, .. } = &Offered::new("");
     workshop.configure(&format!("{READS}[agents.coder.workspace]\ncreate_pr = true\n"));
