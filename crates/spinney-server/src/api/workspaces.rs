@@ -32,7 +32,7 @@ const MAX_JOBS: u32 = 5;
 pub(crate) struct ListWorkspaces {
     /// Of this repository: its id, or `owner/name`.
     repository: Option<String>,
-    /// With one of these statuses, separated by commas. Without: those that are not removed.
+    /// With one of these statuses, separated by commas. Without: those that are not removed, but for those to read in.
     status: Option<String>,
     /// For work of this kind.
     #[param(value_type = Option<document::WorkKind>)]
@@ -58,7 +58,8 @@ pub(crate) async fn list(
         Some(text) => Some(named::repository(&engine, text).await?.id),
         None => None,
     };
-    let live: Vec<_> = WorkspaceStatus::ALL.iter().copied().filter(|status| status.is_live()).collect();
+    let is_meant = |status: &WorkspaceStatus| status.is_live() && *status != WorkspaceStatus::Reading;
+    let live: Vec<_> = WorkspaceStatus::ALL.iter().copied().filter(is_meant).collect();
     let filter = WorkspaceFilter {
         account: engine.account().to_owned(),
         node: Some(engine.home().node().clone()),
