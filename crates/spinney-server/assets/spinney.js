@@ -104,6 +104,37 @@
 
   document.querySelectorAll("[data-lazy]").forEach((cell) => seen.observe(cell));
 
+  // How long something runs goes on between two copies of the page; what it does is asked for now and then.
+  const MOVES_MS = 5000;
+  const begun = new WeakMap();
+
+  setInterval(() => {
+    if (document.hidden) return;
+    for (const element of document.querySelectorAll("[data-runs]")) {
+      if (!begun.has(element)) begun.set(element, performance.now() - Number(element.dataset.runs));
+      element.textContent = lasted(Math.floor((performance.now() - begun.get(element)) / 1000));
+    }
+  }, 1000);
+  setInterval(() => {
+    if (!document.hidden && document.querySelector("[data-moves]")) soon();
+  }, MOVES_MS);
+
+  function lasted(seconds) {
+    const two = (number) => String(number).padStart(2, "0");
+    const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+    return hours ? `${hours}h${two(minutes)}m` : `${minutes}m${two(seconds % 60)}s`;
+  }
+
+  // What is wider than the window begins where one wants to look.
+  const here = document.querySelector(".top nav [aria-current]");
+  if (here) here.closest("nav").scrollLeft = here.offsetLeft - (innerWidth - here.offsetWidth) / 2;
+  document.querySelectorAll("[data-newest]").forEach((element) => (element.scrollLeft = element.scrollWidth));
+
+  for (const back of document.querySelectorAll("[data-back]")) {
+    back.hidden = history.length < 2;
+    back.addEventListener("click", () => history.back());
+  }
+
   // Something happened: what else happens within a moment is shown with it.
   let timer = 0;
   function soon() {
@@ -182,7 +213,10 @@
 
     const source = new EventSource(`${log.dataset.log}?after=${log.dataset.end}`);
     source.addEventListener("entry", (event) => {
-      append(JSON.parse(event.data));
+      const entry = JSON.parse(event.data);
+      append(entry);
+      // The timeline and the sessions tell of it, too.
+      if (entry.type === "phase" || entry.type === "hand_off") soon();
       if (log.childElementCount > MAX_ROWS) log.firstElementChild.remove();
       if (sticks) toEnd();
     });
@@ -210,6 +244,15 @@
     return made;
   }
 
+  // A sentence of ours, in which backticks stand around names.
+  function sentence(kind, text) {
+    const made = element("p", kind);
+    const parts = plain(text).split("`");
+    const odd = parts.length % 2 === 0 ? "`" + parts.pop() : "";
+    made.append(...parts.map((part, index) => (index % 2 ? element("code", "", part) : part)), odd);
+    return made;
+  }
+
   const PHASES = {
     waiting: "waits for", set_up: "set up", before_run: "before_run", session: "session", deliver: "deliver",
     after_run: "after_run", on_error: "on_error", tear_down: "tear down",
@@ -219,13 +262,13 @@
     phase: ({ phase, detail }, tools) => {
       const goesOn = tools.phase === phase;
       tools.phase = phase;
-      if (goesOn && detail) return element("p", "left", detail);
-      return element("p", "phase", detail ? `${PHASES[phase] ?? phase}: ${detail}` : PHASES[phase] ?? phase);
+      if (goesOn && detail) return sentence("left", detail);
+      return sentence("phase", detail ? `${PHASES[phase] ?? phase}: ${detail}` : PHASES[phase] ?? phase);
     },
-    warning: ({ text }) => element("p", "note", text),
+    warning: ({ text }) => sentence("note", text),
     session_started: ({ model, resumed }) => {
       const words = [resumed ? "goes on with the session before" : "", model ?? ""].filter(Boolean).join(", ");
-      return words ? element("p", "left", words) : null;
+      return words ? sentence("left", words) : null;
     },
     text: ({ text }) => (text.trim() ? element("p", "said", text.trim()) : null),
     tool_use: ({ id, tool, detail }, tools) => {
@@ -246,8 +289,8 @@
       known.row.replaceWith(details);
       return null;
     },
-    retry: ({ reason }) => element("p", "note", `tries again: ${firstLine(reason)}`),
-    permission_denied: ({ tool, detail }) => element("p", "note", `was not allowed: ${tool} ${firstLine(detail)}`),
+    retry: ({ reason }) => sentence("note", `tries again: ${firstLine(reason)}`),
+    permission_denied: ({ tool, detail }) => sentence("note", `was not allowed: ${tool} ${firstLine(detail)}`),
     output: ({ stream, text, cut_bytes: cut }) =>
       element("p", stream === "stderr" ? "printed err" : "printed", cut ? `${text}… (${cut} bytes more)` : text),
     hand_off: ({ note }) => {
@@ -258,7 +301,7 @@
     session_finished: ({ error }) => (error ? element("p", "error", error) : null),
     finished: ({ status, error }) => {
       const word = status.replaceAll("_", " ");
-      return element("p", status === "completed" ? "end" : "end bad", error && error !== word ? `${word}: ${error}` : word);
+      return sentence(status === "completed" ? "end" : "end bad", error && error !== word ? `${word}: ${error}` : word);
     },
   };
 

@@ -5,14 +5,17 @@ use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, header};
 use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use futures_util::FutureExt;
 use tracing::Instrument;
 
 use crate::app::App;
+use crate::auth::Caller;
 use crate::error::ApiError;
+use crate::listen::Peer;
+use crate::pages;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -43,13 +46,21 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
 }
 
 async fn answer(app: &App, request: Request, next: Next) -> Response {
+    let path = request.uri().path().to_owned();
     if let Err(error) = app.hosts().check(request.headers()) {
-        return error.into_response();
+        return pages::refuse(&path, error);
     }
-    match AssertUnwindSafe(next.run(request)).catch_unwind().await {
+    let peer = request.extensions().get::<Peer>().copied();
+    let headers = pages::is_for_people(&path).then(|| request.headers().clone());
+    let response = match AssertUnwindSafe(next.run(request)).catch_unwind().await {
         Ok(response) => response,
-        Err(_) => ApiError::failed("this request broke something here")
-            .with_status(StatusCode::INTERNAL_SERVER_ERROR)
-            .into_response(),
+        Err(_) => pages::refuse(&path, ApiError::failed("this request broke something here")),
+    };
+    // What went wrong is told within what whoever asked has around every page.
+    if let (Some(headers), Some(peer), true) = (headers, peer, pages::is_failure(&response))
+        && let Ok(Some(caller)) = Caller::find(app, peer, &headers).await
+    {
+        return pages::framed(response, &caller);
     }
+    response
 }

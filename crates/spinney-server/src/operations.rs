@@ -10,8 +10,9 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::Value;
 use spinney_core::{LongOperation, LongOperationStatus, OperationId, Timestamp};
-use tokio::sync::oneshot;
-use tracing::Instrument;
+use tokio::task::{JoinError, JoinHandle};
+use tokio::time::timeout;
+use tracing::{Instrument, Span};
 
 use crate::app::App;
 use crate::auth::Caller;
@@ -46,39 +47,54 @@ impl IntoResponse for Answer {
     }
 }
 
-/// Begins work that goes on whatever becomes of the request, and answers with what comes of it; or, when that takes too
-/// long, with the operation to follow.
+/// Work that goes on whatever becomes of the request that began it, on a thread that may wait: it reads and writes files,
+/// some of them many, and other requests are not to wait for it.
+#[derive(Debug)]
+pub(crate) struct Begun<T, E>(JoinHandle<Result<Result<T, E>, JoinError>>);
+
+impl<T, E> Begun<T, E>
+where
+    T: Send + 'static,
+    E: From<ApiError> + Send + 'static,
+{
+    pub(crate) fn new<F>(app: &App, work: impl FnOnce() -> F + Send + 'static) -> Self
+    where
+        F: Future<Output = Result<T, E>>,
+    {
+        let (own, span) = (app.clone(), Span::current());
+        Self(app.tasks().spawn(async move { own.on_thread(move || work().instrument(span)).await }.in_current_span()))
+    }
+
+    /// What comes of it; none when that takes longer than a request waits.
+    pub(crate) async fn soon(&mut self) -> Result<Option<T>, E> {
+        match timeout(PATIENCE, &mut self.0).await {
+            Ok(ended) => Self::told(ended).map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// What comes of it in the end.
+    async fn end(self) -> Result<T, E> {
+        Self::told(self.0.await)
+    }
+
+    fn told(ended: Result<Result<Result<T, E>, JoinError>, JoinError>) -> Result<T, E> {
+        let broken = |_| Err(ApiError::failed("this request broke something here").into());
+        ended.and_then(|ended| ended).unwrap_or_else(broken)
+    }
+}
+
+/// Begins work, and answers with what comes of it; or, when that takes too long, with the operation to follow.
 pub(crate) async fn begin<F>(app: &App, caller: &Caller, kind: &str, work: F) -> Result<Response>
 where
     F: Future<Output = Result<Answer>> + Send + 'static,
 {
-    let (sender, mut receiver) = oneshot::channel();
-    let (task_app, id) = (app.clone(), OperationId::generate());
-    let task_id = id.clone();
-    let (followed, is_followed) = oneshot::channel::<()>();
-    // It reads and writes files, some of them many: on a thread of its own, so that other requests do not wait for it.
-    let work = work.in_current_span();
-    let task = async move {
-        let outcome = task_app
-            .on_thread(move || work)
-            .await
-            .unwrap_or_else(|_| Err(ApiError::failed("this request broke something here")));
-        let Err(outcome) = sender.send(outcome) else { return };
-        // Nobody waits any more: it is told by its row, once that is there.
-        if is_followed.await.is_ok() {
-            let told = tell(&task_app, &task_id, outcome).await;
-            if let Err(error) = told {
-                tracing::error!(cause = %error.message, "the end of an operation could not be recorded");
-            }
-        }
-    };
-    app.tasks().spawn(task.in_current_span());
-    if let Ok(outcome) = tokio::time::timeout(PATIENCE, &mut receiver).await {
-        let broken = || ApiError::failed("this request broke something here");
-        return Ok(outcome.map_err(|_| broken())??.into_response());
+    let mut begun = Begun::new(app, move || work);
+    if let Some(answer) = begun.soon().await? {
+        return Ok(answer.into_response());
     }
     let operation = LongOperation {
-        id,
+        id: OperationId::generate(),
         account: caller.account.clone(),
         node: app.engine().home().node().clone(),
         kind: kind.to_owned(),
@@ -90,12 +106,14 @@ where
     let mut db = app.engine().store().write().await?;
     db.insert_long_operation(&operation).await?;
     db.commit().await?;
-    // From here on it is told by its row: what was sent in this very moment is told there, too.
-    receiver.close();
-    if let Ok(outcome) = receiver.try_recv() {
-        tell(app, &operation.id, outcome).await?;
-    }
-    let _ = followed.send(());
+    // From here on it is told by its row.
+    let (own, id) = (app.clone(), operation.id.clone());
+    let follow = async move {
+        if let Err(error) = tell(&own, &id, begun.end().await).await {
+            tracing::error!(cause = %error.message, "the end of an operation could not be recorded");
+        }
+    };
+    app.tasks().spawn(follow.in_current_span());
     let mut response = (StatusCode::ACCEPTED, Json(document::Operation::of(&operation))).into_response();
     if let Ok(place) = HeaderValue::try_from(format!("/api/v1/operations/{}", operation.id)) {
         response.headers_mut().insert(LOCATION, place);

@@ -11,7 +11,7 @@ pub(crate) mod named;
 pub(crate) mod openapi;
 pub(crate) mod operations;
 pub(crate) mod overview;
-mod page;
+pub(crate) mod page;
 pub(crate) mod repositories;
 pub(crate) mod schedules;
 pub(crate) mod streams;
@@ -20,23 +20,17 @@ pub(crate) mod workspaces;
 
 use axum::extract::Request;
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 
 use crate::error::ApiError;
+use crate::pages::refuse;
 
 /// Whatever is not in the table.
 pub(crate) async fn unknown(request: Request) -> Response {
-    refuse(&request, ApiError::not_found("there is nothing here"))
+    refuse(request.uri().path(), ApiError::not_found("there is nothing here"))
 }
 
 pub(crate) async fn wrong_method(request: Request) -> Response {
-    refuse(&request, ApiError::usage("this can't be asked that way").with_status(StatusCode::METHOD_NOT_ALLOWED))
-}
-
-/// A program gets an error, a person a page.
-fn refuse(request: &Request, error: ApiError) -> Response {
-    if request.uri().path().starts_with("/api/") {
-        return error.into_response();
-    }
-    crate::pages::error_page(&error)
+    let error = ApiError::usage("this can't be asked that way").with_status(StatusCode::METHOD_NOT_ALLOWED);
+    refuse(request.uri().path(), error)
 }

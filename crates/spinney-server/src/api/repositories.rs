@@ -76,6 +76,26 @@ pub(crate) struct NewRepository {
 }
 
 impl NewRepository {
+    /// At a place that a person named.
+    pub(crate) fn at(place: &str, name: Option<RepositoryName>) -> Self {
+        let (url, path) = if is_url(place) { (Some(place), None) } else { (None, Some(place)) };
+        Self { url: url.map(ToOwned::to_owned), path: path.map(ToOwned::to_owned), name, token_env: None }
+    }
+
+    /// Where it is and how it is to be added, if whoever asks may do that.
+    pub(crate) fn checked(self, engine: &Engine, caller: &Caller) -> Result<(String, AddRepository)> {
+        // A clone is made with the owner's own keys and helpers: which place another account may have is the owner's to say.
+        if !caller.account.is_local() {
+            let account = &caller.account;
+            return Err(ApiError::forbidden(format!("repositories of `{account}` are added by the owner of the home"))
+                .hinted(format!("`spinney --account {account} repo add URL` does so")));
+        }
+        let place = self.place(engine, caller)?;
+        let add = AddRepository { name: self.name, token_env: self.token_env, depth: 0 };
+        engine.check_addition(&place, &add)?;
+        Ok((place, add))
+    }
+
     /// Where it is.
     fn place(&self, engine: &Engine, caller: &Caller) -> Result<String> {
         if self.token_env.is_some() {
@@ -102,15 +122,7 @@ fn is_url(text: &str) -> bool {
 
 pub(crate) async fn create(State(app): State<App>, caller: Caller, Body(new): Body<NewRepository>) -> Result<Response> {
     let engine = app.engine_of(&caller);
-    // A clone is made with the owner's own keys and helpers: which place another account may have is the owner's to say.
-    if !caller.account.is_local() {
-        let account = &caller.account;
-        return Err(ApiError::forbidden(format!("repositories of `{account}` are added by the owner of the home"))
-            .hinted(format!("`spinney --account {account} repo add URL` does so")));
-    }
-    let place = new.place(&engine, &caller)?;
-    let add = AddRepository { name: new.name, token_env: new.token_env, depth: 0 };
-    engine.check_addition(&place, &add)?;
+    let (place, add) = new.checked(&engine, &caller)?;
     begin(&app, &caller, "repository.create", async move {
         let context = engine.add_repository(&place, engine.home().root(), &add, &|_| {}).await?;
         let document = told(&context.repository, &count_live(&engine).await?);

@@ -16,6 +16,7 @@ use crate::app::App;
 use crate::error::{ApiError, Result};
 use crate::idempotency;
 use crate::listen::Peer;
+use crate::pages::refuse;
 use crate::routes::Access;
 
 /// The largest body that is read.
@@ -36,6 +37,7 @@ pub(crate) struct Gate {
 pub(crate) async fn pass(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
     let Gate { app, access } = gate;
     let is_write = !matches!(*request.method(), Method::GET | Method::HEAD);
+    let path = request.uri().path().to_owned();
     let checked = check(&app, access, &mut request, is_write).await;
     let (caller, body) = match checked {
         Ok(passed) => passed,
@@ -44,7 +46,7 @@ pub(crate) async fn pass(State(gate): State<Gate>, mut request: Request, next: N
     if !is_write {
         return match timeout(ANSWER_WITHIN, next.run(request)).await {
             Ok(response) => response,
-            Err(_) => ApiError::unavailable("the answer takes too long").into_response(),
+            Err(_) => refuse(&path, ApiError::unavailable("the answer takes too long")),
         };
     }
     // A client that goes away in the middle of a change does not leave it half done: it goes on by itself.
@@ -57,8 +59,8 @@ pub(crate) async fn pass(State(gate): State<Gate>, mut request: Request, next: N
     };
     match timeout(ANSWER_WITHIN, tasks.spawn(change.in_current_span())).await {
         Ok(Ok(response)) => response,
-        Ok(Err(_)) => ApiError::failed("this request broke something here").into_response(),
-        Err(_) => ApiError::unavailable("it takes too long, and goes on").into_response(),
+        Ok(Err(_)) => refuse(&path, ApiError::failed("this request broke something here")),
+        Err(_) => refuse(&path, ApiError::unavailable("it takes too long, and goes on")),
     }
 }
 
@@ -120,14 +122,14 @@ fn shown_csrf(request: &Request, body: &[u8]) -> Option<String> {
     Some(value.to_owned())
 }
 
-/// A program gets an error; a person without a session is sent to where they log in.
+/// A person without a session is sent to where they log in.
 fn answer_refused(access: Access, request: &Request, error: ApiError) -> Response {
-    let Access::Page(_) = access else { return error.into_response() };
-    if error.status == StatusCode::UNAUTHORIZED && matches!(*request.method(), Method::GET | Method::HEAD) {
+    let is_look = matches!(*request.method(), Method::GET | Method::HEAD);
+    if matches!(access, Access::Page(_)) && error.status == StatusCode::UNAUTHORIZED && is_look {
         let wanted = request.uri().path();
         let target = HeaderValue::try_from(format!("/login?next={wanted}"));
         let target = target.unwrap_or_else(|_| HeaderValue::from_static("/login"));
         return (StatusCode::SEE_OTHER, [(LOCATION, target)]).into_response();
     }
-    crate::pages::error_page(&error)
+    refuse(request.uri().path(), error)
 }

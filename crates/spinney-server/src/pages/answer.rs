@@ -1,22 +1,17 @@
 //! What a page's handler takes and gives: as in the API, but a person reads what went wrong.
 
-use std::time::Duration;
-
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::StatusCode;
 use axum::http::header::LOCATION;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use serde::de::DeserializeOwned;
-use tokio::time::timeout;
 
 use super::error_page;
 use crate::api::extract;
 use crate::app::App;
 use crate::error::ApiError;
-
-/// How long a person waits for what they asked for.
-const PATIENCE: Duration = Duration::from_secs(10);
+use crate::operations::Begun;
 
 /// An error that is shown as a page.
 #[derive(Debug)]
@@ -106,18 +101,22 @@ where
     value.map_err(|error| ApiError::usage(error.to_string()).into())
 }
 
-/// Does something that goes on whatever becomes of the request; none when it takes longer than a person waits. On a thread
-/// that may wait: what asks git about many trees is not to hold up who asks for little.
+/// Does something that goes on whatever becomes of the request; none when it takes longer than a person waits. What asks
+/// git is done so: it is not to hold up who asks for little.
 pub(crate) async fn within<T, F>(app: &App, work: impl FnOnce() -> F + Send + 'static) -> Result<Option<T>>
 where
     T: Send + 'static,
-    F: Future<Output = Result<T>> + 'static,
+    F: Future<Output = Result<T>>,
 {
-    let own = app.clone();
-    let work = app.tasks().spawn(async move { own.on_thread(work).await });
-    match timeout(PATIENCE, work).await {
-        Ok(Ok(Ok(done))) => done.map(Some),
-        Ok(_) => Err(ApiError::failed("this request broke something here").into()),
-        Err(_) => Ok(None),
-    }
+    Begun::new(app, work).soon().await
+}
+
+/// The same for what a page can't be without.
+pub(crate) async fn patiently<T, F>(app: &App, work: impl FnOnce() -> F + Send + 'static) -> Result<T>
+where
+    T: Send + 'static,
+    F: Future<Output = Result<T>>,
+{
+    let slow = || ApiError::unavailable("git takes longer to answer than you would wait").hinted("try it again");
+    Ok(within(app, work).await?.ok_or_else(slow)?)
 }

@@ -85,13 +85,25 @@ pub(super) fn in_words(detail: &Value) -> String {
             }
             Value::Array(list) => list.len().to_string(),
             Value::String(text) => words::first_line(text).into_owned(),
-            Value::Object(inner) => inner.values().map(plain).collect::<Vec<_>>().join(" "),
+            Value::Object(inner) => match inner.iter().filter_map(part).collect::<Vec<_>>().join(" ") {
+                text if text.is_empty() => return None,
+                text => text,
+            },
             other => other.to_string(),
         };
         let cut: String = text.chars().take(MAX_VALUE_CHARS).collect();
         Some(format!("{} {cut}", name.replace('_', " ")))
     });
     told.collect::<Vec<_>>().join(", ")
+}
+
+/// A field of a field: a number says of what, and none is not told.
+fn part((name, value): (&String, &Value)) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::Number(count) => Some(format!("{count} {name}")).filter(|_| count.as_u64() != Some(0)),
+        value => Some(plain(value)),
+    }
 }
 
 fn plain(value: &Value) -> String {
@@ -108,6 +120,8 @@ mod tests {
     fn details_read_as_words() {
         assert_eq!(in_words(&json!({ "error": null, "resumed": false, "attempt": 2 })), "attempt 2");
         assert_eq!(in_words(&json!({ "work": { "kind": "issue" } })), "work issue");
+        assert_eq!(in_words(&json!({ "forgotten": { "jobs": 0, "events": 3 } })), "forgotten 3 events");
+        assert_eq!(in_words(&json!({ "forgotten": { "jobs": 0, "events": 0 } })), "");
         assert_eq!(in_words(&json!({ "kept": [{}, {}] })), "kept 2");
         assert_eq!(in_words(&json!({ "filled": ["a", "b"] })), "filled a b");
         assert_eq!(in_words(&Value::Null), "");

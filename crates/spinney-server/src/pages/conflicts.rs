@@ -37,8 +37,8 @@ struct ConflictsPage {
 struct Found {
     compared: String,
     rows: Vec<ConflictRow>,
-    uncommitted: Vec<(String, String)>,
-    unknown: Vec<(String, String)>,
+    uncommitted: Vec<(Party, String)>,
+    unknown: Vec<(Party, String)>,
 }
 
 struct ConflictRow {
@@ -99,8 +99,8 @@ impl Found {
         Self {
             compared: plural(conflicts.compared, "workspace"),
             rows: rows.collect(),
-            uncommitted: uncommitted.map(|(name, files)| (name.to_string(), plural(*files, "file"))).collect(),
-            unknown: unknown.map(|(name, why)| (name.to_string(), why.clone())).collect(),
+            uncommitted: uncommitted.map(|(name, files)| (party(name.to_string()), plural(*files, "file"))).collect(),
+            unknown: unknown.map(|(name, why)| (party(name.to_string()), why.clone())).collect(),
         }
     }
 }

@@ -21,7 +21,6 @@ const HOUR_MS: i64 = 60 * 60 * 1000;
 const DRAWN: u32 = 1000;
 
 // What is drawn, in units of the picture.
-const LEFT: i64 = 130;
 const WIDTH: i64 = 1060;
 const TOP: i64 = 22;
 const LANE: i64 = 20;
@@ -80,7 +79,7 @@ pub(crate) async fn show(State(app): State<App>, caller: Caller) -> Result {
     ];
     Ok(render(&FleetPage {
         frame: Frame::new(&caller, "Fleet", &Did::default()),
-        width: LEFT + WIDTH,
+        width: WIDTH,
         height,
         hours: hours(now),
         agents,
@@ -93,7 +92,7 @@ pub(crate) async fn show(State(app): State<App>, caller: Caller) -> Result {
 fn place(at: Timestamp, now: Timestamp) -> i64 {
     let day = i64::try_from(DAY.as_millis()).unwrap_or(i64::MAX);
     let since = at.as_millisecond() - (now.as_millisecond() - day);
-    LEFT + since.clamp(0, day) * WIDTH / day
+    since.clamp(0, day) * WIDTH / day
 }
 
 /// A line for every third hour of the clock.
@@ -118,7 +117,7 @@ fn draw(jobs: &[&Job], now: Timestamp) -> (Vec<AgentRow>, i64) {
         let mut lanes: Vec<i64> = Vec::new();
         let mut blocks = Vec::new();
         for job in own {
-            let x = place(job.started_at.unwrap_or(job.created_at), now).min(LEFT + WIDTH - NARROWEST);
+            let x = place(job.started_at.unwrap_or(job.created_at), now).min(WIDTH - NARROWEST);
             let width = (place(job.ended_at.unwrap_or(now), now) - x).max(NARROWEST);
             let lane = lanes.iter().position(|end| *end + GAP <= x).unwrap_or(lanes.len());
             lanes.resize(lanes.len().max(lane + 1), 0);

@@ -62,6 +62,12 @@ impl Frame {
         }
     }
 
+    /// Around a page for whoever it may be.
+    pub(crate) fn of_nobody() -> Self {
+        let (account, csrf) = (String::new(), String::new());
+        Self { part: "", account, csrf, scope: Scope::Read, is_session: false, told: None }
+    }
+
     /// Those that are open to who looks.
     pub(crate) fn parts(&self) -> impl Iterator<Item = (&'static str, &'static str, bool)> {
         let is_open = |(name, _): &(&str, &str)| *name != "Tokens" || self.scope >= Scope::Admin;
@@ -76,6 +82,10 @@ impl Frame {
     pub(crate) fn may_write(&self) -> bool {
         self.scope >= Scope::Write
     }
+
+    pub(crate) fn may_purge(&self) -> bool {
+        self.scope >= Scope::Admin
+    }
 }
 
 /// What a code says. An address can hold any text, so that only what is known here is shown.
@@ -86,6 +96,10 @@ fn told(code: &str) -> Option<Told> {
         "found" => ("done", "This work has its workspace already: here it is."),
         "refused" => ("refused", "It was not removed: see what it holds."),
         "removed" => ("done", "It is in the trash, whole."),
+        "purged" => ("done", "Its tree is gone; what only that held is in an archive."),
+        "emptied" => ("done", "The trash is empty; what only its trees held is in archives."),
+        "left" => ("refused", "Some of it could not be purged, and is here still."),
+        "added" => ("done", "The repository is known: give a piece of work its workspace."),
         "restored" => ("done", "It is back: same directory, branch, index and files."),
         "pinned" => ("done", "Pinned: no sweep takes it."),
         "unpinned" => ("done", "No longer pinned."),

@@ -7,8 +7,9 @@ use spinney_core::{
     Cancel, Job, JobEvent, JobId, JobStatus, LogEntry, Push, Session, SessionStatus, Timestamp, WorkspaceStatus,
 };
 use spinney_engine::Engine;
+use spinney_store::{JobFilter, JobSearch};
 
-use super::answer::{Asked, Form, Id, Result, lead, within};
+use super::answer::{Asked, Form, Id, Result, filled, lead, within};
 use super::bar::Bar;
 use super::diff::Diff;
 use super::frame::{Did, Frame};
@@ -16,19 +17,26 @@ use super::log::{self, Log};
 use super::render;
 use super::rows::{JobRow, came_of, short, took};
 use crate::api::diff::load_of_job;
+use crate::api::page::{self, Cursor};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::words;
 
-/// How many jobs a list has at most.
-const LISTED: u32 = 200;
+/// How many jobs a page of the list has.
+const LISTED: u32 = 100;
 
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct ListQuery {
     /// One of [`SHOWN`], else all.
     #[serde(default)]
     show: String,
+    /// Of this agent; empty: of all.
+    #[serde(default)]
+    agent: String,
+    /// Where the page before ended; empty: the newest.
+    #[serde(default)]
+    cursor: String,
 }
 
 /// What a list can be narrowed to.
@@ -44,19 +52,32 @@ const SHOWN: [(&str, &[JobStatus]); 4] = [
 struct JobsPage {
     frame: Frame,
     shown: Vec<(&'static str, bool)>,
+    /// What is shown, for an address.
+    show: &'static str,
+    agent: String,
     jobs: Vec<JobRow>,
-    is_cut: bool,
+    /// Where the next page begins.
+    older: Option<String>,
+    is_first: bool,
 }
 
 pub(crate) async fn list(State(app): State<App>, caller: Caller, Asked(asked): Asked<ListQuery>) -> Result {
     let engine = app.engine_of(&caller);
-    let (chosen, statuses) = SHOWN.into_iter().find(|(name, _)| *name == asked.show).unwrap_or(SHOWN[0]);
-    let jobs = app.jobs(&engine)?.list(None, statuses, LISTED).await?;
+    let (show, statuses) = SHOWN.into_iter().find(|(name, _)| *name == asked.show).unwrap_or(SHOWN[0]);
+    let page = page::asked(Some(LISTED), filled(&asked.cursor))?;
+    let filter =
+        JobFilter { account: engine.account().to_owned(), node: None, repository: None, statuses: statuses.to_vec() };
+    let search = JobSearch { filter, agent: filled(&asked.agent).map(ToOwned::to_owned), workspace: None };
+    let mut jobs = engine.store().read().await?.job_page(&search, &page).await?;
+    let older = page::cut(&mut jobs, &page, |job| Cursor::behind(job.created_at, job.id.as_str()));
     Ok(render(&JobsPage {
         frame: Frame::new(&caller, "Jobs", &Did::default()),
-        shown: SHOWN.into_iter().map(|(name, _)| (name, name == chosen)).collect(),
+        shown: SHOWN.into_iter().map(|(name, _)| (name, name == show)).collect(),
+        show,
+        agent: search.agent.unwrap_or_default(),
         jobs: jobs.iter().map(JobRow::new).collect(),
-        is_cut: jobs.len() == LISTED as usize,
+        older,
+        is_first: page.after.is_none(),
     }))
 }
 

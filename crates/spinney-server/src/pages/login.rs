@@ -2,6 +2,7 @@
 
 use askama::Template;
 use axum::Extension;
+use axum::extract::rejection::FormRejection;
 use axum::extract::{Form, State};
 use axum::http::header::{LOCATION, SET_COOKIE};
 use axum::http::{HeaderValue, StatusCode};
@@ -50,20 +51,30 @@ pub(crate) struct LoginForm {
 pub(crate) async fn log_in(
     State(app): State<App>,
     peer: Option<Extension<Peer>>,
-    Form(form): Form<LoginForm>,
+    form: std::result::Result<Form<LoginForm>, FormRejection>,
 ) -> Response {
+    let form = match form {
+        Ok(Form(form)) => form,
+        Err(rejection) => return say(rejection.status(), "/", "this was not sent by the form below"),
+    };
     let peer = peer.map_or(Peer::Network(([0, 0, 0, 0], 0).into()), |Extension(peer)| peer);
     match begin_session(&app, peer, &form.key).await {
         Ok(secret) => {
             let cookie = remember_session(&secret, app.is_secure());
             to(own_path(&form.next), cookie)
         }
-        Err(error) if error.status == StatusCode::UNAUTHORIZED => {
-            let page = LoginPage { key: "", next: own_path(&form.next), problem: Some(&error.message) };
-            (error.status, render(&page)).into_response()
+        Err(error) if error.status.is_client_error() => {
+            let mut response = say(error.status, own_path(&form.next), &error.message);
+            error.say_when(&mut response);
+            response
         }
         Err(error) => error_page(&error),
     }
+}
+
+/// The page to log in at, with what went wrong.
+fn say(status: StatusCode, next: &str, problem: &str) -> Response {
+    (status, render(&LoginPage { key: "", next, problem: Some(problem) })).into_response()
 }
 
 /// Ends the session.

@@ -30,19 +30,36 @@ pub(crate) mod workspaces;
 use askama::Template;
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
-use spinney_core::Reason;
 
+use crate::auth::Caller;
 use crate::error::ApiError;
+use frame::Frame;
 
 pub(crate) use ticked::ticked;
+
+/// Where a program asks; what is elsewhere is for people.
+const FOR_PROGRAMS: [&str; 5] = ["/api/", "/assets/", "/health", "/metrics", "/ready"];
 
 #[derive(Template)]
 #[template(path = "error.html")]
 struct ErrorPage<'a> {
+    frame: Frame,
     title: &'a str,
-    message: &'a str,
-    reasons: &'a [Reason],
-    hints: &'a [String],
+    error: &'a ApiError,
+}
+
+/// What a page's answer tells of, until it is known who asked.
+#[derive(Debug, Clone)]
+struct Failed(ApiError);
+
+/// Whether a person asks there.
+pub(crate) fn is_for_people(path: &str) -> bool {
+    !FOR_PROGRAMS.iter().any(|start| path.starts_with(start))
+}
+
+/// A program gets an error, a person a page.
+pub(crate) fn refuse(path: &str, error: ApiError) -> Response {
+    if is_for_people(path) { error_page(&error) } else { error.into_response() }
 }
 
 /// What a person sees instead of a page.
@@ -50,14 +67,34 @@ pub(crate) fn error_page(error: &ApiError) -> Response {
     if error.status.is_server_error() {
         tracing::error!(kind = error.kind, cause = %error.message, "page failed");
     }
+    let mut response = page_of(error, Frame::of_nobody());
+    response.extensions_mut().insert(Failed(error.clone()));
+    response
+}
+
+/// Puts what whoever asked has around every page around one that tells of a failure, too.
+pub(crate) fn framed(mut response: Response, caller: &Caller) -> Response {
+    match response.extensions_mut().remove::<Failed>() {
+        Some(Failed(error)) => page_of(&error, Frame::new(caller, "", &frame::Did::default())),
+        None => response,
+    }
+}
+
+/// Whether an answer tells of a failure.
+pub(crate) fn is_failure(response: &Response) -> bool {
+    response.extensions().get::<Failed>().is_some()
+}
+
+fn page_of(error: &ApiError, frame: Frame) -> Response {
     let title = match error.status {
         StatusCode::NOT_FOUND => "Not here",
-        StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED => "Not allowed",
+        StatusCode::UNAUTHORIZED => "Who are you?",
+        StatusCode::FORBIDDEN => "Not allowed",
+        StatusCode::SERVICE_UNAVAILABLE => "Not now",
         status if status.is_server_error() => "Something broke",
         _ => "That can't be done",
     };
-    let page = ErrorPage { title, message: &error.message, reasons: &error.reasons, hints: &error.hints };
-    let mut response = (error.status, render(&page)).into_response();
+    let mut response = (error.status, render(&ErrorPage { frame, title, error })).into_response();
     error.say_when(&mut response);
     response
 }

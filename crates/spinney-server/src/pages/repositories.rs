@@ -9,11 +9,12 @@ use spinney_core::{BranchName, JobRequest, JobStatus, Method, Platform, Reposito
 use spinney_engine::{Among, Context, Request, Sizes, size};
 use spinney_jobs::{Agent, Busy, NewJob};
 
-use super::answer::{Asked, Form, Id, Result, filled, lead, parsed, within};
+use super::answer::{Asked, Form, Id, Result, filled, lead, parsed, patiently, within};
 use super::frame::{Did, Frame};
 use super::render;
 use super::rows::{JobRow, WorkspaceRow, running_in};
 use crate::api::named::NamedWork;
+use crate::api::repositories::NewRepository;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
@@ -29,6 +30,8 @@ const RUNNING: u32 = 200;
 struct RepositoriesPage {
     frame: Frame,
     rows: Vec<RepositoryRow>,
+    /// Whether who looks may add one.
+    may_add: bool,
 }
 
 struct RepositoryRow {
@@ -66,7 +69,34 @@ pub(crate) async fn list(State(app): State<App>, caller: Caller, Asked(did): Ask
         }
     });
     let rows = rows.collect();
-    Ok(render(&RepositoriesPage { frame: Frame::new(&caller, "Repositories", &did), rows }))
+    let frame = Frame::new(&caller, "Repositories", &did);
+    let may_add = frame.may_write() && caller.account.is_local();
+    Ok(render(&RepositoriesPage { frame, rows, may_add }))
+}
+
+/// The fields of the form that adds a repository.
+#[derive(Debug, Deserialize)]
+pub(crate) struct AddFields {
+    /// A URL, or a path on the machine of the daemon.
+    #[serde(default)]
+    place: String,
+    #[serde(default)]
+    name: String,
+}
+
+/// Makes a repository known: a clone of a URL, or a checkout as it is.
+pub(crate) async fn add(State(app): State<App>, caller: Caller, Form(form): Form<AddFields>) -> Result {
+    let engine = app.engine_of(&caller);
+    let place = filled(&form.place).ok_or_else(|| ApiError::usage("say where it is: a URL or a path"))?;
+    let (place, add) = NewRepository::at(place, parsed(&form.name)?).checked(&engine, &caller)?;
+    let added = within(&app, move || async move {
+        let context = engine.add_repository(&place, engine.home().root(), &add, &|_| {}).await?;
+        Ok(context.repository.id)
+    });
+    match added.await? {
+        Some(id) => lead(&format!("/repositories/{id}"), "added"),
+        None => lead("/repositories", "going"),
+    }
 }
 
 #[derive(Template)]
@@ -89,7 +119,8 @@ pub(crate) async fn show(
     Asked(did): Asked<Did>,
 ) -> Result {
     let engine = app.engine_of(&caller);
-    let context = engine.require_repository(&id).await?;
+    let (own, of) = (engine.clone(), id.clone());
+    let context = patiently(&app, move || async move { Ok(own.require_repository(&of).await?) }).await?;
     let jobs = app.jobs(&engine)?;
     let running = running_in(&jobs.list(Some(&id), &[JobStatus::Running], RUNNING).await?);
     let workspaces = engine.workspaces(Some(&id), Among::Live).await?;
@@ -115,6 +146,9 @@ pub(crate) struct WorkFields {
     kind: String,
     #[serde(default)]
     key: String,
+    /// Empty: a task's own words.
+    #[serde(default)]
+    title: String,
     #[serde(default)]
     base: String,
 }
@@ -138,7 +172,7 @@ impl WorkFields {
         };
         let key = key.filter(|_| kind.is_some());
         let fields = NamedWork { kind, key, branch: branch.as_ref(), ..NamedWork::default() };
-        let (work, title) = (fields.work()?, fields.title(None)?);
+        let (work, title) = (fields.work()?, fields.title(filled(&self.title).map(ToOwned::to_owned))?);
         Ok(Named { work, title, branch, base })
     }
 }

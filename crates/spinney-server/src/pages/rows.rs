@@ -22,6 +22,8 @@ pub(crate) struct JobRow {
     /// What it is about, or what came of it.
     pub about: String,
     pub took: String,
+    /// For how many milliseconds it runs by now; none when it does not.
+    pub runs_ms: Option<u128>,
     pub age: String,
     pub at: String,
     pub cost: String,
@@ -40,6 +42,7 @@ impl JobRow {
             mark: Mark::job(job.status),
             about: about(job),
             took: took(job),
+            runs_ms: job.started_at.filter(|_| job.status == JobStatus::Running).map(|at| at.elapsed().as_millis()),
             age: words::age(job.ended_at.unwrap_or(job.created_at)),
             at: job.created_at.to_string(),
             cost: usage.cost_micros.map(words::cost).unwrap_or_default(),
@@ -95,6 +98,7 @@ pub(crate) struct WorkspaceRow {
     pub name: String,
     pub title: String,
     pub repository: String,
+    pub repository_id: String,
     pub mark: Mark,
     pub error: String,
     pub branch: String,
@@ -113,6 +117,7 @@ impl WorkspaceRow {
             name: workspace.name.to_string(),
             title: workspace.title.clone().unwrap_or_default(),
             repository: workspace.repository.to_string(),
+            repository_id: workspace.repository_id.to_string(),
             mark: Mark::workspace(workspace.status, running.contains(&workspace.id)),
             error: workspace.error.clone().unwrap_or_default(),
             branch: workspace.branch.to_string(),

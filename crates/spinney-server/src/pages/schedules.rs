@@ -8,7 +8,7 @@ use spinney_core::quantity::Span;
 use spinney_core::{Schedule, Timestamp};
 use spinney_jobs::schedules::{Listed, Problem, Report};
 
-use super::answer::{Asked, Form, Result, lead};
+use super::answer::{Asked, Form, Result, lead, patiently};
 use super::audit::in_words;
 use super::frame::{Did, Frame};
 use super::mark::Mark;
@@ -16,7 +16,7 @@ use super::render;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::maintenance::{self, Chore};
-use crate::schedules::{self, Change};
+use crate::schedules::{self, Change, NO_AGENT};
 use crate::words;
 
 #[derive(Template)]
@@ -30,8 +30,10 @@ struct SchedulesPage {
 
 struct ScheduleRow {
     name: String,
+    /// [`NO_AGENT`] for a chore.
     agent: String,
     repository: String,
+    repository_id: String,
     mark: Mark,
     timing: String,
     next: String,
@@ -43,13 +45,16 @@ struct ScheduleRow {
 
 pub(crate) async fn list(State(app): State<App>, caller: Caller, Asked(did): Asked<Did>) -> Result {
     let engine = app.engine_of(&caller);
-    let listing = app.schedules(&engine)?.list().await?;
+    let (own, of) = (app.clone(), engine.clone());
+    let listing = patiently(&app, move || async move { Ok(own.schedules(&of)?.list().await?) }).await?;
     let mut chores = Vec::new();
     for chore in Chore::ALL {
         let row = maintenance::row(&engine, chore).await?;
         let interval = chore.interval(&engine.config().cleanup);
         let timing = interval.map_or_else(|| "never".to_owned(), |interval| format!("every {}", Span(interval)));
-        let row = ScheduleRow::new(&row, timing, in_words(&row.last_report));
+        let report = Some(in_words(&row.last_report)).filter(|text| !text.is_empty());
+        let idle = || if row.last_started_at.is_some() { "nothing to do".to_owned() } else { String::new() };
+        let row = ScheduleRow::new(&row, timing, report.unwrap_or_else(idle));
         chores.push(ScheduleRow { name: chore.name().to_owned(), ..row });
     }
     Ok(render(&SchedulesPage {
@@ -87,8 +92,9 @@ impl ScheduleRow {
         };
         Self {
             name: row.key.name.to_string(),
-            agent: row.key.agent.as_ref().map(ToString::to_string).unwrap_or_default(),
+            agent: row.key.agent.as_ref().map_or_else(|| NO_AGENT.to_owned(), ToString::to_string),
             repository: String::new(),
+            repository_id: row.key.repository_id.as_ref().map(ToString::to_string).unwrap_or_default(),
             mark: Mark { word: word.to_owned(), ..mark },
             timing,
             next,

@@ -2,13 +2,16 @@
 
 use askama::Template;
 use axum::extract::State;
+use spinney_core::{Workspace, WorkspaceId, WorkspaceStatus, in_full};
+use spinney_engine::{Engine, plural};
 
-use super::answer::{Asked, Result};
+use super::answer::{Asked, Id, Result, lead, within};
 use super::frame::{Did, Frame};
 use super::render;
 use super::rows::size_of;
 use crate::app::App;
 use crate::auth::Caller;
+use crate::error::ApiError;
 use crate::words;
 
 #[derive(Template)]
@@ -17,12 +20,15 @@ struct TrashPage {
     frame: Frame,
     rows: Vec<TrashRow>,
     keep: String,
+    /// `3 trees`.
+    count: String,
 }
 
 struct TrashRow {
     id: String,
     name: String,
     repository: String,
+    repository_id: String,
     branch: String,
     removed: String,
     until: String,
@@ -35,12 +41,63 @@ pub(crate) async fn list(State(app): State<App>, caller: Caller, Asked(did): Ask
         id: trashed.workspace.id.to_string(),
         name: trashed.workspace.name.to_string(),
         repository: trashed.workspace.repository.to_string(),
+        repository_id: trashed.workspace.repository_id.to_string(),
         branch: trashed.workspace.branch.to_string(),
         removed: trashed.workspace.removed_at.map(words::ago).unwrap_or_default(),
         until: words::date(trashed.until),
         size: size_of(&trashed.workspace),
     });
     let keep = words::days(&engine.config().cleanup.trash_for.to_string());
-    let rows = rows.collect();
-    Ok(render(&TrashPage { frame: Frame::new(&caller, "Trash", &did), rows, keep }))
+    let rows: Vec<_> = rows.collect();
+    let count = plural(rows.len(), "tree");
+    Ok(render(&TrashPage { frame: Frame::new(&caller, "Trash", &did), rows, keep, count }))
+}
+
+/// Purges all that is in the trash.
+pub(crate) async fn empty(State(app): State<App>, caller: Caller) -> Result {
+    let engine = app.engine_of(&caller);
+    let purged = within(&app, move || async move {
+        let all = engine.trash(false).await?.into_iter().map(|trashed| trashed.workspace).collect();
+        let failed = purge(&engine, all).await?;
+        for (workspace, error) in &failed {
+            tracing::warn!(name = %workspace.name, error = in_full(error), "it could not be purged");
+        }
+        Ok(failed.is_empty())
+    });
+    let code = match purged.await? {
+        Some(true) => "emptied",
+        Some(false) => "left",
+        None => "going",
+    };
+    lead("/trash", code)
+}
+
+/// Purges one workspace of the trash.
+pub(crate) async fn purge_workspace(State(app): State<App>, caller: Caller, Id(id): Id<WorkspaceId>) -> Result {
+    let engine = app.engine_of(&caller);
+    let workspace = engine.require_workspace(&id).await?;
+    if workspace.status != WorkspaceStatus::Trashed {
+        let (name, status) = (&workspace.name, workspace.status);
+        return Err(ApiError::blocked(format!("{name} is not in the trash: it is {status}")).into());
+    }
+    let purged = within(&app, move || async move {
+        match purge(&engine, vec![workspace]).await?.pop() {
+            Some((_, error)) => Err(error.into()),
+            None => Ok(()),
+        }
+    });
+    let code = if purged.await?.is_some() { "purged" } else { "going" };
+    lead(&format!("/workspaces/{id}"), code)
+}
+
+/// Purges these, one after the other; gives those that could not be.
+async fn purge(engine: &Engine, due: Vec<Workspace>) -> Result<Vec<(Workspace, spinney_engine::Error)>> {
+    let _sweeper = engine.become_sweeper()?.ok_or_else(|| ApiError::held("another sweep is under way"))?;
+    let mut failed = Vec::new();
+    for workspace in due {
+        if let Err(error) = engine.purge_by_itself(&workspace).await {
+            failed.push((workspace, error));
+        }
+    }
+    Ok(failed)
 }

@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use askama::Template;
 use axum::extract::State;
 use serde::Deserialize;
-use spinney_core::{Consent, Job, JobStatus, Remover, Verdict, Workspace, WorkspaceId, WorkspaceStatus};
+use spinney_core::{Consent, Job, JobStatus, Remover, Verdict, WorkKind, Workspace, WorkspaceId, WorkspaceStatus};
 use spinney_engine::{Context, Details, Engine, plural};
 
-use super::answer::{Asked, Form, Id, Result, lead, within};
+use super::answer::{Asked, Form, Id, Result, lead, patiently, within};
 use super::frame::{Did, Frame};
 use super::mark::Mark;
 use super::render;
@@ -16,7 +16,7 @@ use super::rows::{JobRow, WorkspaceRow, base_of};
 use crate::api::workspaces::change_pin;
 use crate::app::App;
 use crate::auth::Caller;
-use crate::words;
+use crate::{document, words};
 
 /// How many of a workspace's jobs are shown.
 const JOBS: u32 = 20;
@@ -26,7 +26,6 @@ const JOBS: u32 = 20;
 struct WorkspacePage {
     frame: Frame,
     row: WorkspaceRow,
-    repository_id: String,
     mark: Mark,
     path: String,
     base: String,
@@ -41,6 +40,9 @@ struct WorkspacePage {
     jobs: Vec<JobRow>,
     created: String,
     doing: Doing,
+    /// Its first work, for a job on it: kind and key.
+    work: Option<(String, String)>,
+    agents: Vec<document::Agent>,
 }
 
 /// A place elsewhere; only what a browser may open is a link.
@@ -53,10 +55,20 @@ struct Link {
 enum Doing {
     /// It lives, and so it is judged.
     Live(Judged),
-    /// It can come back.
-    Removed { since: String },
+    /// Git takes longer to judge it than a person waits.
+    Slow,
+    /// It is in the trash, whole, until a day.
+    Removed { since: String, until: String },
+    /// Its tree is gone; it can come back none the less.
+    Purged,
     /// It is being made or taken away.
     Busy,
+}
+
+impl Doing {
+    fn can_come_back(&self) -> bool {
+        matches!(self, Self::Removed { .. } | Self::Purged)
+    }
 }
 
 /// A verdict in words.
@@ -89,44 +101,72 @@ pub(crate) async fn show(
 ) -> Result {
     let engine = app.engine_of(&caller);
     let workspace = engine.require_workspace(&id).await?;
-    let context = engine.context_of(&workspace).await?;
-    let shown = engine.show(&context, &workspace).await?;
+    let (own, of) = (engine.clone(), workspace.clone());
+    let seen = within(&app, move || async move { look(&own, &of).await }).await?;
     let mut db = engine.store().read().await?;
     let jobs = db.jobs_in(&id, JOBS).await?;
     let conversations = db.conversations_of(&id).await?;
+    let (works, ports) = (db.works_of(&id).await?, db.ports_of(&id).await?);
     drop(db);
-    let doing = match workspace.status {
-        WorkspaceStatus::Active | WorkspaceStatus::Broken | WorkspaceStatus::Lost => {
-            Doing::Live(judge(&engine, &context, &workspace).await?)
+    let is_slow = seen.is_none();
+    let Seen { details, judged, agents } = seen.unwrap_or_default();
+    let doing = match (workspace.status, judged) {
+        (WorkspaceStatus::Trashed, _) => {
+            let removed = workspace.removed_at.unwrap_or(workspace.last_activity_at);
+            let until = words::date(removed.plus(engine.config().cleanup.trash_for.0));
+            Doing::Removed { since: words::ago(removed), until }
         }
-        WorkspaceStatus::Trashed | WorkspaceStatus::Purged => {
-            let since = workspace.removed_at.map(words::ago).unwrap_or_default();
-            Doing::Removed { since }
-        }
-        WorkspaceStatus::Creating | WorkspaceStatus::Removing | WorkspaceStatus::Warm | WorkspaceStatus::Reading => {
-            Doing::Busy
-        }
+        (WorkspaceStatus::Purged, _) => Doing::Purged,
+        (_, Some(judged)) => Doing::Live(judged),
+        (_, None) if is_slow => Doing::Slow,
+        (_, None) => Doing::Busy,
     };
-    let details = &shown.details;
+    let work = Some(&workspace.work).filter(|work| work.kind != WorkKind::Job && is_judged(workspace.status));
     Ok(render(&WorkspacePage {
         frame: Frame::new(&caller, "Repositories", &did),
         row: WorkspaceRow::new(&workspace, &HashSet::new()),
-        repository_id: workspace.repository_id.to_string(),
-        mark: mark_of(&workspace, details, &jobs),
+        mark: mark_of(&workspace, &details, &jobs),
         path: workspace.path.display().to_string(),
         base: base_of(&workspace),
-        distance: distance(details),
-        changes: changes(details),
+        distance: distance(&details),
+        changes: changes(&details),
         fault: details.fault.clone().unwrap_or_default(),
         head: details.head.clone().unwrap_or_default(),
         pull_request: workspace.pull_request.clone().map(Link::new),
-        works: shown.works.iter().map(ToString::to_string).collect(),
+        works: works.iter().map(ToString::to_string).collect(),
         conversations: conversations.iter().map(|(platform, id)| format!("{platform} {id}")).collect(),
-        ports: shown.ports.iter().map(|port| (port.name.clone(), port.port)).collect(),
+        ports: ports.iter().map(|port| (port.name.clone(), port.port)).collect(),
         jobs: jobs.iter().map(JobRow::new).collect(),
         created: words::ago(workspace.created_at),
         doing,
+        work: work.map(|work| (work.kind.to_string(), work.key.clone())),
+        agents,
     }))
+}
+
+/// What git tells of a workspace.
+#[derive(Default)]
+struct Seen {
+    details: Details,
+    /// None where there is nothing to be judged.
+    judged: Option<Judged>,
+    agents: Vec<document::Agent>,
+}
+
+async fn look(engine: &Engine, workspace: &Workspace) -> Result<Seen> {
+    let context = engine.context_of(workspace).await?;
+    let agents = document::Agent::all(&context);
+    if !is_judged(workspace.status) {
+        return Ok(Seen { agents, ..Seen::default() });
+    }
+    let details = engine.inspect(&context, workspace).await;
+    let judged = Some(judge(engine, &context, workspace).await?);
+    Ok(Seen { details, judged, agents })
+}
+
+/// Whether a workspace has a tree that could go.
+fn is_judged(status: WorkspaceStatus) -> bool {
+    matches!(status, WorkspaceStatus::Active | WorkspaceStatus::Broken | WorkspaceStatus::Lost)
 }
 
 impl Link {
@@ -206,9 +246,12 @@ struct Standing {
 pub(crate) async fn standing(State(app): State<App>, caller: Caller, Id(id): Id<WorkspaceId>) -> Result {
     let engine = app.engine_of(&caller);
     let workspace = engine.require_workspace(&id).await?;
-    let context = engine.context_of(&workspace).await?;
-    let details = engine.inspect(&context, &workspace).await;
-    let judged = judge(&engine, &context, &workspace).await?;
+    let (details, judged) = patiently(&app, move || async move {
+        let context = engine.context_of(&workspace).await?;
+        let details = engine.inspect(&context, &workspace).await;
+        Ok((details, judge(&engine, &context, &workspace).await?))
+    })
+    .await?;
     let distance = match details.distance {
         Some((ahead, behind)) => format!("+{ahead} −{behind}"),
         None => String::new(),
