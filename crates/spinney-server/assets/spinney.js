@@ -127,8 +127,22 @@
 
   // What is wider than the window begins where one wants to look.
   const here = document.querySelector(".top nav [aria-current]");
-  if (here) here.closest("nav").scrollLeft = here.offsetLeft - (innerWidth - here.offsetWidth) / 2;
+  function showHere() {
+    if (here) here.closest("nav").scrollLeft = here.offsetLeft - (innerWidth - here.offsetWidth) / 2;
+  }
+  showHere();
+  window.addEventListener("resize", showHere);
   document.querySelectorAll("[data-newest]").forEach((element) => (element.scrollLeft = element.scrollWidth));
+
+  // A link to a form unfolds it, and one can type.
+  function unfold() {
+    const form = document.querySelector("details.form:target");
+    if (!form) return;
+    form.open = true;
+    form.querySelector("input:not([type=hidden]), select, textarea")?.focus();
+  }
+  unfold();
+  window.addEventListener("hashchange", unfold);
 
   for (const back of document.querySelectorAll("[data-back]")) {
     back.hidden = history.length < 2;
@@ -197,6 +211,7 @@
     const latest = document.querySelector("[data-latest]");
     const tools = new Map();
     let sticks = true;
+    let shown = Date.now();
     const atEnd = () => log.scrollHeight - log.scrollTop - log.clientHeight < 24;
     const toEnd = () => (log.scrollTop = log.scrollHeight);
     log.addEventListener("scroll", () => {
@@ -216,7 +231,11 @@
       const entry = JSON.parse(event.data);
       append(entry);
       // The timeline and the sessions tell of it, too.
-      if (entry.type === "phase" || entry.type === "hand_off") soon();
+      const isDue = Date.now() - shown > MOVES_MS;
+      if (entry.type === "phase" || entry.type === "hand_off" || (entry.type === "usage" && isDue)) {
+        shown = Date.now();
+        soon();
+      }
       if (log.childElementCount > MAX_ROWS) log.firstElementChild.remove();
       if (sticks) toEnd();
     });

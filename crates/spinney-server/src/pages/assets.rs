@@ -70,6 +70,35 @@ mod tests {
         assert!(style().starts_with("/assets/spinney-") && style().ends_with(".css"), "{}", style());
     }
 
+    /// How bright a colour as `#1c211f` is, as WCAG has it.
+    fn luminance(colour: &str) -> f64 {
+        let part = |at: usize| f64::from(u8::from_str_radix(&colour[at..at + 2], 16).unwrap()) / 255.0;
+        let linear = |part: f64| if part <= 0.03928 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) };
+        0.2126 * linear(part(1)) + 0.7152 * linear(part(3)) + 0.0722 * linear(part(5))
+    }
+
+    #[test]
+    fn every_text_can_be_read_light_and_dark() {
+        let (light, dark) = STYLE.content.split_once("prefers-color-scheme: dark").unwrap();
+        for (look, style) in [("light", light), ("dark", dark)] {
+            let colour = |name: &str| {
+                let (_, rest) = style.split_once(&format!("--{name}: ")).unwrap_or_else(|| panic!("{name} in {look}"));
+                luminance(&rest[..7])
+            };
+            let contrast = |one: &str, other: &str| {
+                let (one, other) = (colour(one), colour(other));
+                (one.max(other) + 0.05) / (one.min(other) + 0.05)
+            };
+            let texts = ["ink", "soft", "faint", "accent", "bad", "warn"];
+            let pairs = texts.into_iter().flat_map(|text| ["ground", "raised", "sunken"].map(|ground| (text, ground)));
+            let own = [("on-accent", "accent"), ("ink", "added"), ("ink", "removed"), ("ink", "bad-ground")];
+            for (text, ground) in pairs.chain(own).chain([("bad", "bad-ground"), ("accent", "accent-ground")]) {
+                let found = contrast(text, ground);
+                assert!(found >= 4.5, "{look}: {text} on {ground} has a contrast of {found:.2}");
+            }
+        }
+    }
+
     #[test]
     fn nothing_asks_another_place() {
         for asset in [&*STYLE, &*SCRIPT] {

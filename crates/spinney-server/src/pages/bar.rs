@@ -34,9 +34,12 @@ impl Bar {
         Self { used, tone, label: label.into(), is_short: false }
     }
 
-    /// For a row of a table.
-    pub(crate) fn short(self) -> Self {
-        Self { is_short: true, ..self }
+    /// How full a session's context is, for a row, with its percentage; none where that is not known.
+    pub(crate) fn context(tokens: Option<u64>, window: Option<u64>) -> Option<(Self, u64)> {
+        let (tokens, window) = tokens.zip(window).filter(|(_, window)| *window > 0)?;
+        let percent = tokens.min(window) * 100 / window;
+        let bar = Self::new(tokens, window, format!("{percent} % of the context"));
+        Some((Self { is_short: true, ..bar }, percent))
     }
 
     /// More is better: it never warns.

@@ -12,6 +12,7 @@ use spinney_jobs::{Jobs, LogReader};
 use super::answer::{Asked, Result};
 use super::bar::Bar;
 use super::frame::{Did, Frame};
+use super::log::Taken;
 use super::render;
 use super::rows::{JobRow, WorkspaceRow, running_in};
 use crate::app::App;
@@ -137,31 +138,31 @@ fn to_look_at(newest_first: &[Job]) -> Vec<&Job> {
 async fn load_running(engine: &Engine, jobs: &Jobs<'_>, now: &[Job]) -> Result<Vec<Running>> {
     let mut running = Vec::new();
     for job in now {
-        let session = engine.store().read().await?.sessions_of(&job.id).await?.pop();
-        let context = session.as_ref().and_then(|session| session.context_tokens.zip(session.context_window));
-        let context = context.filter(|(_, window)| *window > 0).map(|(tokens, window)| {
-            let percent = tokens.min(window) * 100 / window;
-            (Bar::new(tokens, window, format!("{percent} % of the context")).short(), percent)
-        });
-        let spent = session.map_or(job.outcome.usage, |session| job.outcome.usage.plus(session.usage));
+        let mut session = engine.store().read().await?.sessions_of(&job.id).await?.pop();
         let log = jobs.log(&job.id);
-        let doing = tokio::task::spawn_blocking(move || last_doing(log)).await;
-        let doing = doing.ok().and_then(std::result::Result::ok).flatten().unwrap_or_default();
+        let read = tokio::task::spawn_blocking(move || last_doing(log)).await;
+        let (doing, taken) = read.ok().and_then(std::result::Result::ok).unwrap_or_default();
+        if let (Some(session), Some(taken)) = (&mut session, taken) {
+            taken.tell(session);
+        }
+        let context = session.as_ref().and_then(|session| Bar::context(session.context_tokens, session.context_window));
+        let spent = session.map_or(job.outcome.usage, |session| job.outcome.usage.plus(session.usage));
         let cost = spent.cost_micros.map(words::cost).unwrap_or_default();
-        running.push(Running { row: JobRow::new(job), doing, context, cost });
+        running.push(Running { row: JobRow::new(job), doing: doing.unwrap_or_default(), context, cost });
     }
     Ok(running)
 }
 
-/// What the end of a log says that its job does.
-fn last_doing(mut log: LogReader) -> spinney_jobs::Result<Option<String>> {
+/// What the end of a log says that its job does, and what its session took by then.
+fn last_doing(mut log: LogReader) -> spinney_jobs::Result<(Option<String>, Option<Taken>)> {
     log.skip_to_last(TAIL_BYTES)?;
     log.stop_here()?;
-    let mut last = None;
+    let (mut last, mut taken) = (None, None);
     while let Some(LogEntry { event, .. }) = log.next_entry()? {
         last = words::doing(&event).or(last);
+        taken = Taken::of(&event).or(taken);
     }
-    Ok(last)
+    Ok((last, taken))
 }
 
 impl Room {

@@ -130,11 +130,14 @@ pub(crate) async fn show(State(app): State<App>, caller: Caller, Id(id): Id<JobI
     let engine = app.engine_of(&caller);
     let jobs = app.jobs(&engine)?;
     let job = jobs.require(&id).await?;
-    let sessions = jobs.sessions(&id).await?;
+    let mut sessions = jobs.sessions(&id).await?;
     let (reader, head) = (jobs.log(&id), jobs.log(&id));
     let read = tokio::task::spawn_blocking(move || log::load(reader, head)).await;
     let log = read.map_err(|_| ApiError::failed("the log could not be read"))??;
     drop(jobs);
+    if let (Some(session), Some(taken)) = (sessions.last_mut(), log.taken) {
+        taken.tell(session);
+    }
     let (asked, of_job) = (engine.clone(), job.clone());
     let diff = within(&app, move || async move { Ok(load_of_job(&asked, &of_job).await?) }).await;
     let (diff, diff_problem) = match diff {
@@ -235,7 +238,6 @@ fn steps(job: &Job, entries: &[LogEntry]) -> Vec<Step> {
 
 impl SessionRow {
     fn new(session: &Session) -> Self {
-        let context = session.context_tokens.zip(session.context_window).filter(|(_, window)| *window > 0);
         let status = match (session.status, session.resumed) {
             (SessionStatus::HandedOff, _) => "handed off".to_owned(),
             (status, true) => format!("{status}, resumed"),
@@ -246,10 +248,7 @@ impl SessionRow {
             status,
             tokens: words::rough(session.usage.tokens()),
             cost: session.usage.cost_micros.map(words::cost).unwrap_or_default(),
-            context: context.map(|(tokens, window)| {
-                let percent = tokens.min(window) * 100 / window;
-                (Bar::new(tokens, window, format!("{percent} % of the context")).short(), percent)
-            }),
+            context: Bar::context(session.context_tokens, session.context_window),
             took: words::lasted(words::between(session.started_at, session.ended_at.unwrap_or_else(Timestamp::now))),
         }
     }

@@ -1,7 +1,7 @@
 //! A job's log as rows of its page. The script makes the same rows of what comes later.
 
 use askama::Template;
-use spinney_core::{JobEvent, JobPhase, JobStatus, LogEntry, Stream};
+use spinney_core::{JobEvent, JobPhase, JobStatus, LogEntry, Session, Stream, Usage};
 use spinney_jobs::LogReader;
 
 use crate::words;
@@ -25,6 +25,34 @@ pub(crate) struct Log {
     pub end: u64,
     /// Entries for the timeline, of the beginning too.
     pub entries: Vec<LogEntry>,
+    /// What the last session took by now.
+    pub taken: Option<Taken>,
+}
+
+/// What a session that runs took so far: the store is told when it ends.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Taken {
+    usage: Usage,
+    context: Option<(u64, u64)>,
+}
+
+impl Taken {
+    /// None for an event that does not tell.
+    pub(crate) fn of(event: &JobEvent) -> Option<Self> {
+        let JobEvent::Usage { usage, context_tokens, context_window } = event else { return None };
+        Some(Self { usage: *usage, context: context_tokens.zip(*context_window) })
+    }
+
+    /// Puts it into the row of a session that still runs.
+    pub(crate) fn tell(self, session: &mut Session) {
+        if session.ended_at.is_some() {
+            return;
+        }
+        session.usage = self.usage;
+        if let Some((tokens, window)) = self.context {
+            (session.context_tokens, session.context_window) = (Some(tokens), Some(window));
+        }
+    }
 }
 
 /// One row. What it renders to is safe markup.
@@ -59,6 +87,7 @@ pub(crate) fn load(mut reader: LogReader, mut head: LogReader) -> spinney_jobs::
     let mut phase = None;
     while let Some(entry) = reader.next_entry()? {
         tell(&mut log.rows, &mut phase, &entry.event);
+        log.taken = Taken::of(&entry.event).or(log.taken);
         log.entries.extend(Some(entry).filter(|entry| is_step(&entry.event)));
     }
     if log.rows.len() > MAX_ROWS {

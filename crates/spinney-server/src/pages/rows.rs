@@ -73,6 +73,8 @@ pub(crate) fn came_of(outcome: &Outcome) -> String {
     let mut parts = Vec::new();
     if outcome.commits > 0 {
         parts.push(counted(outcome.commits, "commit"));
+    }
+    if outcome.files > 0 {
         parts.push(counted(outcome.files, "file"));
         parts.push(format!("+{} −{}", outcome.insertions, outcome.deletions));
     }

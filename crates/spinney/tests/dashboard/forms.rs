@@ -73,7 +73,7 @@ fn what_is_purged_can_come_back() {
     let page = format!("/workspaces/{}", workspace.text("id"));
     let (_, told) = owner.post_and_follow(&format!("{page}/remove"), &[("force", "yes")]);
     assert!(told.contains("It is in the trash") && told.contains("Undo: bring it back"), "{told}");
-    assert!(told.contains("Free the disk of its tree") && told.contains("is archived first"), "{told}");
+    assert!(told.contains("Purge its tree") && told.contains("is archived first"), "{told}");
 
     let (_, told) = owner.post_and_follow(&format!("{page}/purge"), &[]);
     assert!(told.contains("Its tree is gone") && told.contains("Undo: bring it back"), "{told}");
@@ -83,7 +83,7 @@ fn what_is_purged_can_come_back() {
     assert_eq!(fs::read_to_string(workspace.path().join("plan.md")).unwrap(), "keep me");
 
     owner.post(&format!("{page}/remove"), &[("force", "yes")]).expects(303);
-    assert!(owner.browser.get("/trash").expects(200).text().contains("Free the disk of 1 tree"));
+    assert!(owner.browser.get("/trash").expects(200).text().contains("Purge 1 tree"));
     let (_, told) = owner.post_and_follow("/trash/purge", &[]);
     assert!(told.contains("The trash is empty") && !told.contains(workspace.text("id")), "{told}");
     owner.place.daemon.terminate();

@@ -4,7 +4,7 @@ use std::env;
 use std::fs;
 use std::path::PathBuf;
 
-use spinney_testkit::{Browser, ColorScheme, HttpRemote, Window, wait_until};
+use spinney_testkit::{Browser, ColorScheme, Daemon, HttpRemote, Window, wait_until};
 
 use crate::common::Story;
 use crate::desk::Desk;
@@ -38,7 +38,7 @@ fn pictures_are_taken_of_every_page() {
     let failed = find(&|job| job.text("status") == "failed");
     let id_of = |name: &str| workshop.story.show(name).text("id").to_owned();
     let removed = workshop.cli.run(&["trash", "ls", "--json"]).ok().json();
-    let removed = removed["workspaces"][0]["id"].as_str().expect("one was removed").to_owned();
+    let removed = removed["trash"][0]["id"].as_str().expect("one was removed").to_owned();
     desk.go_to_repository();
     let repository = desk.browser.url().split_once("/repositories/").map(|(_, id)| id.to_owned()).unwrap();
     for (name, path) in [
@@ -116,9 +116,10 @@ impl Stage {
             repository.git(&["remote", "set-url", "origin", &http.url("acme/app.git")]);
         });
         let go = workshop.beside_text("go");
+        let path = workshop.story.repository.path().to_path_buf();
         let agent = |name: &str, role: &str| {
             format!(
-                "[agents.{name}]\nruntime = \"claude\"\ncommand = [\"/bin/sh\", {AGENT:?}]\nenv.GO = {go:?}\nenv.ROLE = \"{role}\"\n"
+                "[agents.{name}]\nruntime = \"claude\"\ncommand = [\"/bin/sh\", {AGENT:?}]\nenv.GO = {go:?}\nenv.ROLE = \"{role}\"\nworking_directory = {path:?}\n"
             )
         };
         let schedule = "[agents.reviewer.schedules.nightly]\ntype = \"cron\"\ncron = \"0 3 * * 1-5\"\ntimezone = \"Europe/Berlin\"\nprompt = \"Review what was merged yesterday.\"\n";
@@ -129,6 +130,24 @@ impl Stage {
         ));
         Self { workshop, _http: http }
     }
+}
+
+#[test]
+fn what_a_session_takes_is_seen_while_it_runs() {
+    let stage = Stage::new();
+    let workshop = &stage.workshop;
+    let daemon = Daemon::start(&workshop.cli);
+    let token = workshop.cli.run(&["token", "create", "--json", "--name", "x", "--scope", "read"]).ok().json();
+    let client = daemon.client().with_token(token["token"].as_str().unwrap());
+    let job = workshop.detach(&["--task", "Speed up the search"], "Find out why.");
+    wait_until(|| client.get("/").expects(200).text().contains("running sh bench/search.sh"), LONG);
+    for path in ["/".to_owned(), format!("/jobs/{job}")] {
+        let page = client.get(&path).expects(200).text();
+        assert!(page.contains("% of the context\""), "{path} shows no bar: {page}");
+    }
+    fs::write(workshop.beside("go"), "").unwrap();
+    workshop.wait_for_end(&job);
+    daemon.terminate();
 }
 
 /// Something of everything.
