@@ -4,7 +4,7 @@ mod job;
 mod verdict;
 
 pub use job::{action, counted, doing, ended, one_line, outcome, phase, ran_for};
-pub use verdict::{items_of, lost_with, standing};
+pub use verdict::{items_of, lost_with, standing, ways_to_keep};
 
 use std::borrow::Cow;
 use std::time::Duration;

@@ -39,6 +39,7 @@ struct WorkspacePage {
     ports: Vec<(String, u16)>,
     jobs: Vec<JobRow>,
     created: String,
+    touched: String,
     doing: Doing,
     /// Its first work, for a job on it: kind and key.
     work: Option<(String, String)>,
@@ -82,6 +83,8 @@ struct Judged {
     /// What stands in the way, in a line.
     blockers: String,
     reasons: Vec<ReasonRow>,
+    /// What to do so that nothing is let go.
+    keeps: Vec<String>,
     trash_for: String,
 }
 
@@ -138,6 +141,7 @@ pub(crate) async fn show(
         ports: ports.iter().map(|port| (port.name.clone(), port.port)).collect(),
         jobs: jobs.iter().map(JobRow::new).collect(),
         created: words::ago(workspace.created_at),
+        touched: words::ago(workspace.last_activity_at),
         doing,
         work: work.map(|work| (work.kind.to_string(), work.key.clone())),
         agents,
@@ -207,11 +211,11 @@ fn changes(details: &Details) -> String {
 
 async fn judge(engine: &Engine, context: &Context, workspace: &Workspace) -> Result<Judged> {
     let verdict = engine.judge(context, workspace, Remover::Person).await?;
-    Ok(Judged::new(&verdict, words::days(&context.config().cleanup.trash_for.to_string())))
+    Ok(Judged::new(workspace, &verdict, words::days(&context.config().cleanup.trash_for.to_string())))
 }
 
 impl Judged {
-    fn new(verdict: &Verdict, trash_for: String) -> Self {
+    fn new(workspace: &Workspace, verdict: &Verdict, trash_for: String) -> Self {
         let reasons = verdict.reasons.iter().map(|reason| ReasonRow {
             code: reason.code.to_string(),
             detail: reason.detail.clone(),
@@ -228,6 +232,7 @@ impl Judged {
             with: words::lost_with(verdict),
             blockers: blockers.collect::<Vec<_>>().join(", "),
             reasons: reasons.collect(),
+            keeps: words::ways_to_keep(workspace, verdict),
             trash_for,
         }
     }

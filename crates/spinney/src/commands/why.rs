@@ -69,42 +69,8 @@ pub fn what_helps(workspace: &Workspace, verdict: &Verdict, allowed: &[ReasonCod
     if blockers.is_empty() {
         return format!("let go: spinney rm {name}     (in the trash for {trash_for})");
     }
-    let mut lines = Vec::new();
-    for reason in &blockers {
-        let help = match reason.code {
-            ReasonCode::Dirty | ReasonCode::Untracked => {
-                Some(format!("spinney exec {name} -- git add -A && spinney exec {name} -- git commit"))
-            }
-            ReasonCode::Unpushed => Some(format!("spinney exec {name} -- git push origin HEAD")),
-            ReasonCode::Stash => Some(format!("spinney exec {name} -- git stash list")),
-            ReasonCode::InUse => match &reason.job {
-                Some(job) => Some(format!("spinney cancel {job}")),
-                // The processes of a job end with it.
-                None if blockers.iter().any(|other| other.job.is_some()) => None,
-                None => Some("end the process, or allow it by name: --allow in_use".to_owned()),
-            },
-            ReasonCode::MountInside => Some("unmount what is mounted inside".to_owned()),
-            ReasonCode::OperationInProgress => Some(format!("spinney exec {name} -- git status")),
-            ReasonCode::PreciousIgnored => {
-                Some("copy what must last to another place; git keeps no ignored file".to_owned())
-            }
-            ReasonCode::NestedRepository => {
-                let nested = reason.items.first().map_or(".", String::as_str);
-                Some(format!("spinney exec {name} -- git -C {nested} push"))
-            }
-            ReasonCode::SubmoduleUnpushed => {
-                Some(format!("spinney exec {name} -- git submodule foreach git push origin HEAD"))
-            }
-            ReasonCode::DetachedCommits => Some(format!("spinney exec {name} -- git switch -c NEW-BRANCH")),
-            ReasonCode::Locked => Some(format!("git worktree unlock {}", workspace.path.display())),
-            ReasonCode::Shared => Some(format!("spinney show {name} tells whose it is too")),
-            ReasonCode::Unverifiable => Some("spinney doctor tells what is wrong, and what mends it".to_owned()),
-            _ => None,
-        };
-        if let Some(help) = help.filter(|help| !lines.iter().any(|line: &String| line.ends_with(help.as_str()))) {
-            lines.push(format!("keep:   {help}"));
-        }
-    }
+    let keeps = words::ways_to_keep(workspace, verdict);
+    let mut lines: Vec<_> = keeps.iter().map(|help| format!("keep:   {help}")).collect();
     if blockers.iter().all(|reason| reason.allowable()) {
         let mut codes: Vec<_> = allowed.iter().copied().chain(blockers.iter().map(|reason| reason.code)).collect();
         codes.dedup();

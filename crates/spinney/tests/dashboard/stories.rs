@@ -54,6 +54,7 @@ fn a_person_works_with_an_agent_in_a_browser() {
     browser.open(&workspace);
     browser.wait_for_text("#verdict", "would not be removed");
     browser.wait_for_text("#verdict", "plan.md");
+    browser.wait_for_text("#verdict", "spinney exec issue-7 -- git commit");
     browser.wait_for_text("#remove", "with 1 untracked file");
     browser.click("#remove");
     browser.wait_for_text(".told", "It is in the trash");
