@@ -60,7 +60,11 @@ fn a_repository_is_added() {
     let (_, token) = owner.place.token("theirs", "admin", &["--account", "other"]);
     let theirs = owner.place.client().with_header("Cookie", &owner.place.session(&token));
     assert!(!theirs.get("/repositories").expects(200).text().contains("name=\"place\""));
-    theirs.post_form("/repositories", &[("csrf", &csrf(&theirs)), ("place", path)]).expects(403);
+    let url = owner.place.workshop.story.remote().url();
+    for place in [path, &format!("file://{url}"), "https://forge.invalid/acme/app.git"] {
+        let told = theirs.post_form("/repositories", &[("csrf", &csrf(&theirs)), ("place", place)]).expects(403);
+        assert!(told.text().contains("by the owner of the home"), "{}", told.text());
+    }
     owner.place.daemon.terminate();
 }
 
