@@ -3,7 +3,7 @@
 
 cat >/dev/null
 number=0
-context=${CONTEXT:-41000}
+context=228000
 
 # Text as the inside of a JSON string.
 quoted() {
@@ -13,7 +13,7 @@ quoted() {
 # One content block of the model's, with what it took.
 block() {
 	number=$((number + 1))
-	context=$((context + 1730))
+	context=$((context + 7300))
 	printf '{"type":"assistant","message":{"id":"msg_%s","content":[%s],"usage":{"input_tokens":12,"output_tokens":184,"cache_read_input_tokens":%s,"cache_creation_input_tokens":1534}},"parent_tool_use_id":null}\n' \
 		"$number" "$1" "$context"
 	sleep 0.2
@@ -38,11 +38,11 @@ run() {
 # ends SUMMARY: the result, with the sum of what it took.
 ends() {
 	printf '{"type":"result","subtype":"success","is_error":%s,"result":"%s","total_cost_usd":0.%02d,"usage":{"input_tokens":%s,"output_tokens":%s,"cache_read_input_tokens":%s,"cache_creation_input_tokens":%s}}\n' \
-		"${2:-false}" "$(quoted "$1")" "$((number * 2))" "$((number * 12))" "$((number * 184))" "$((number * 45000))" "$((number * 1534))"
+		"${2:-false}" "$(quoted "$1")" "$((number * 2))" "$((number * 12))" "$((number * 184))" "$((number * 261000))" "$((number * 1534))"
 	exit
 }
 
-printf '{"type":"system","subtype":"init","session_id":"00000000-0000-4000-8000-000000000001","model":"claude-sonnet-4-5"}\n'
+printf '{"type":"system","subtype":"init","session_id":"00000000-0000-4000-8000-000000000001","model":"scripted"}\n'
 
 case ${ROLE:-coder}/$SPINNEY_WORK_ITEM_ID in
 reviewer/*)
