@@ -46,18 +46,24 @@ pub trait Forge: Send + Sync + fmt::Debug {
     /// All comments on an issue, in the order in which they were made.
     fn fetch_comments(&self, issue: u64) -> Answer<'_, Vec<Comment>>;
 
+    /// Those made or changed since; the answer may hold others.
+    fn fetch_comments_since(&self, issue: u64, since: Timestamp) -> Answer<'_, Vec<Comment>>;
+
     /// Adds a comment. One with the very same text is looked for before each further try, so that an answer that got
     /// lost makes no second one: a text that is to be there twice must differ.
     fn add_comment<'a>(&'a self, issue: u64, body: &'a str) -> Answer<'a, Comment>;
 
-    /// Changes a comment, if it is still there.
-    fn edit_comment<'a>(&'a self, comment: u64, body: &'a str) -> Answer<'a, ()>;
+    /// Changes a comment, if it is still there; tells whether it was.
+    fn edit_comment<'a>(&'a self, comment: u64, body: &'a str) -> Answer<'a, bool>;
 
     /// Deletes a comment, if it is still there.
     fn delete_comment(&self, comment: u64) -> Answer<'_, ()>;
 
     /// What the token may do with the repository; an error where it is not accepted.
     fn fetch_access(&self) -> Answer<'_, Access>;
+
+    /// What somebody may do with the repository; none where the forge knows nobody of that name.
+    fn fetch_person<'a>(&'a self, login: &'a str) -> Answer<'a, Option<Person>>;
 }
 
 words!(
@@ -83,6 +89,8 @@ pub struct PullRequest {
     /// The page for people.
     pub url: String,
     pub title: String,
+    /// Written by anybody: hostile.
+    pub body: String,
     pub state: PullRequestState,
     /// None where the forge names it in a way that is no branch name of ours.
     pub head_branch: Option<BranchName>,
@@ -150,9 +158,18 @@ pub struct Comment {
 words!(IssueState { Open = "open", Closed = "closed" });
 
 words!(
-    /// What a token may do with a repository.
+    /// What a token, or somebody, may do with a repository.
     Access { Read = "read", Write = "write" }
 );
+
+/// Somebody, as a repository knows them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Person {
+    /// Theirs for good, unlike the login.
+    pub id: u64,
+    /// None: they may not even read it.
+    pub access: Option<Access>,
+}
 
 /// Why a forge gave no answer. No variant holds a token, and what the forge said is cut and on one line.
 #[derive(Debug, thiserror::Error)]
@@ -231,6 +248,7 @@ mod tests {
             number: 1,
             url: String::new(),
             title: String::new(),
+            body: String::new(),
             state: PullRequestState::Open,
             head_branch: None,
             head_commit: Some(commit.clone()),

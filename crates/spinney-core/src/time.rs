@@ -20,6 +20,12 @@ impl Timestamp {
         Self(millisecond)
     }
 
+    /// Reads an RFC 3339 text.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        text.parse::<jiff::Timestamp>().ok().map(|timestamp| Self(timestamp.as_millisecond()))
+    }
+
     #[must_use]
     pub fn as_millisecond(self) -> i64 {
         self.0
@@ -64,5 +70,7 @@ mod tests {
     #[test]
     fn it_reads_as_utc() {
         assert_eq!(Timestamp::from_millisecond(1_700_000_000_123).to_string(), "2023-11-14T22:13:20Z");
+        assert_eq!(Timestamp::parse("2023-11-14T22:13:20Z"), Some(Timestamp::from_millisecond(1_700_000_000_000)));
+        assert_eq!(Timestamp::parse("soon"), None);
     }
 }

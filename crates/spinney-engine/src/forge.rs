@@ -86,7 +86,7 @@ impl Engine {
         let config = &context.config().forge;
         let kind = |forge: &ForgeConfig| KindOptions {
             api_url: forge.api_url.as_ref().map(ToString::to_string).unwrap_or_default(),
-            token: None,
+            ..KindOptions::default()
         };
         let options = ForgeOptions {
             github: kind(&config.github),

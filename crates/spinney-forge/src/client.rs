@@ -17,6 +17,7 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
 use ureq::{Agent, Proxy};
 
 use crate::answer::Reply;
+use crate::credentials::Credentials;
 use crate::dialect::Call;
 use crate::patience::{Later, Waits};
 use crate::url::Url;
@@ -33,6 +34,7 @@ struct Inner {
     api: Url,
     proxy: Option<Proxy>,
     headers: Vec<(&'static str, HeaderValue)>,
+    credentials: Credentials,
     agent: OnceLock<Agent>,
 }
 
@@ -50,6 +52,8 @@ pub(crate) enum Failure {
     Untrusted(String),
     /// What came is of no use, and would not be another time.
     Unexpected(String),
+    /// There is no token to ask with.
+    Refused { status: u16, said: String },
 }
 
 impl Failure {
@@ -61,14 +65,21 @@ impl Failure {
                 Err(ForgeError::Unreachable { forge: forge.to_owned(), tries: 1, source: Outage::new(&detail) })
             }
             Self::Unexpected(detail) => Err(ForgeError::unexpected(forge, &detail)),
+            Self::Refused { status, said } => Err(ForgeError::refused(forge, status, &said)),
         }
     }
 }
 
 impl Client {
-    pub fn new(api_url: &str, api: Url, proxy: Option<Proxy>, headers: Vec<(&'static str, HeaderValue)>) -> Self {
+    pub fn new(
+        api_url: &str,
+        api: Url,
+        proxy: Option<Proxy>,
+        headers: Vec<(&'static str, HeaderValue)>,
+        credentials: Credentials,
+    ) -> Self {
         let api_url = api_url.to_owned();
-        Self(Arc::new(Inner { api_url, api, proxy, headers, agent: OnceLock::new() }))
+        Self(Arc::new(Inner { api_url, api, proxy, headers, credentials, agent: OnceLock::new() }))
     }
 
     /// Asks until there is an answer that is no request to come back later. Not for what must not arrive twice.
@@ -81,13 +92,27 @@ impl Client {
         }
     }
 
-    /// Asks once.
+    /// Asks once; twice where the token is an app's and was taken back before its time.
     pub async fn ask_once(&self, call: &Call, timeout: Duration) -> Result<Reply, Failure> {
+        let reply = self.ask_as(call, self.0.credentials.header(self, timeout).await?, timeout).await?;
+        if reply.status == 401 && self.0.credentials.renew().await {
+            return self.ask_as(call, self.0.credentials.header(self, timeout).await?, timeout).await;
+        }
+        Ok(reply)
+    }
+
+    /// Asks with this in the header that says who asks.
+    pub async fn ask_as(
+        &self,
+        call: &Call,
+        authorization: Option<HeaderValue>,
+        timeout: Duration,
+    ) -> Result<Reply, Failure> {
         let (inner, call) = (Arc::clone(&self.0), call.clone());
         let (sender, receiver) = oneshot::channel();
         let asking = move || {
             // Who asked may be gone by now.
-            let _ = sender.send(inner.exchange(&call, timeout));
+            let _ = sender.send(inner.exchange(&call, authorization.as_ref(), timeout));
         };
         let outage = |detail: String| Failure::Later(Later::Outage { detail, after: None });
         let thread = thread::Builder::new().name("forge".to_owned()).spawn(asking);
@@ -102,10 +127,15 @@ impl Client {
 
 impl Inner {
     /// Sends the request, and again to where it is redirected on the same host.
-    fn exchange(&self, call: &Call, timeout: Duration) -> Result<Reply, Failure> {
+    fn exchange(
+        &self,
+        call: &Call,
+        authorization: Option<&HeaderValue>,
+        timeout: Duration,
+    ) -> Result<Reply, Failure> {
         let mut url = format!("{}{}", self.api_url, call.target());
         for _ in 0..=MAX_REDIRECTS {
-            let reply = self.send(call, &url, timeout).map_err(|error| failure(&error))?;
+            let reply = self.send(call, &url, authorization, timeout).map_err(|error| failure(&error))?;
             // The other redirects turn a change into a GET.
             let moved =
                 matches!(reply.status, 307 | 308) || (matches!(reply.status, 301 | 302) && call.method == Method::GET);
@@ -134,10 +164,19 @@ impl Inner {
         }
     }
 
-    fn send(&self, call: &Call, url: &str, timeout: Duration) -> Result<Reply, ureq::Error> {
+    fn send(
+        &self,
+        call: &Call,
+        url: &str,
+        authorization: Option<&HeaderValue>,
+        timeout: Duration,
+    ) -> Result<Reply, ureq::Error> {
         let mut request = Request::builder().method(call.method.clone()).uri(url);
         for (name, value) in &self.headers {
             request = request.header(*name, value);
+        }
+        if let Some(authorization) = authorization {
+            request = request.header("authorization", authorization);
         }
         let body = call.body.as_ref().map(|body| body.to_string().into_bytes());
         if body.is_some() {

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use spinney_core::forge::{Access, Comment, Issue, NewPullRequest, PullRequest};
-use spinney_core::{BranchName, CommitId, Secret};
+use spinney_core::forge::{Access, Comment, Issue, NewPullRequest, Person, PullRequest};
+use spinney_core::{BranchName, CommitId, Secret, Timestamp};
 use ureq::http::Method;
 
 use crate::url::encode;
@@ -98,7 +98,7 @@ pub(crate) trait Dialect: fmt::Debug + Send + Sync {
     }
 }
 
-/// What is asked of issues by who works on them.
+/// What is asked of issues, and of people, by who works on issues.
 pub(crate) trait Tracker: Send + Sync {
     /// Open ones, oldest first. The answer may hold pull requests.
     fn issues_labelled(&self, label: &str) -> Call;
@@ -110,6 +110,8 @@ pub(crate) trait Tracker: Send + Sync {
     /// In the order in which they were made.
     fn comments(&self, issue: u64) -> Call;
 
+    fn comments_since(&self, issue: u64, since: Timestamp) -> Call;
+
     fn add_comment(&self, issue: u64, body: &str) -> Call;
 
     fn edit_comment(&self, comment: u64, body: &str) -> Call;
@@ -117,6 +119,10 @@ pub(crate) trait Tracker: Send + Sync {
     fn delete_comment(&self, comment: u64) -> Call;
 
     fn read_comment(&self, value: Value) -> Result<Comment, serde_json::Error>;
+
+    fn permission(&self, login: &str) -> Call;
+
+    fn read_permission(&self, value: Value) -> Result<Option<Person>, serde_json::Error>;
 }
 
 pub(crate) fn read<T: DeserializeOwned>(value: Value) -> Result<T, serde_json::Error> {

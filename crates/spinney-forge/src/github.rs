@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use spinney_core::forge::{Access, Comment, Issue, IssueState, NewPullRequest, PullRequest, PullRequestState};
-use spinney_core::{BranchName, Secret};
+use spinney_core::forge::{Access, Comment, Issue, IssueState, NewPullRequest, Person, PullRequest, PullRequestState};
+use spinney_core::{BranchName, Secret, Timestamp};
 
 use crate::dialect::{Call, Dialect, Tracker, Which, commit, read};
 use crate::url::encode;
@@ -28,6 +28,7 @@ struct Pull {
     number: u64,
     html_url: String,
     title: String,
+    body: Option<String>,
     state: String,
     merged_at: Option<String>,
     merge_commit_sha: Option<String>,
@@ -76,6 +77,19 @@ struct RawComment {
     user: Option<User>,
     body: Option<String>,
     author_association: String,
+}
+
+#[derive(Deserialize)]
+struct Permission {
+    /// The role without its refinements: `admin`, `write`, `read`, `none`.
+    permission: String,
+    /// None when the account is gone.
+    user: Option<Named>,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    id: u64,
 }
 
 #[derive(Deserialize)]
@@ -139,6 +153,7 @@ impl Dialect for Github {
             number: pull.number,
             url: pull.html_url,
             title: pull.title,
+            body: pull.body.unwrap_or_default(),
             state,
             from_fork: id(&pull.head).is_none() || id(&pull.head) != id(&pull.base),
             head_branch: pull.head.branch.parse().ok(),
@@ -189,6 +204,10 @@ impl Tracker for Github {
         Call::get(format!("{}/issues/{issue}/comments", self.path)).query("per_page", "100")
     }
 
+    fn comments_since(&self, issue: u64, since: Timestamp) -> Call {
+        self.comments(issue).query("since", since.to_string())
+    }
+
     fn add_comment(&self, issue: u64, body: &str) -> Call {
         Call::post(format!("{}/issues/{issue}/comments", self.path), json!({ "body": body }))
     }
@@ -211,6 +230,20 @@ impl Tracker for Github {
             author: comment.user.map(|user| user.login).unwrap_or_default(),
             body: comment.body.unwrap_or_default(),
         })
+    }
+
+    fn permission(&self, login: &str) -> Call {
+        Call::get(format!("{}/collaborators/{}/permission", self.path, encode(login)))
+    }
+
+    fn read_permission(&self, value: Value) -> Result<Option<Person>, serde_json::Error> {
+        let found: Permission = read(value)?;
+        let access = match found.permission.as_str() {
+            "admin" | "maintain" | "write" => Some(Access::Write),
+            "triage" | "read" => Some(Access::Read),
+            _ => None,
+        };
+        Ok(found.user.map(|user| Person { id: user.id, access }))
     }
 }
 

@@ -9,7 +9,9 @@
 //! other host than that of the configured API.
 
 mod answer;
+mod app;
 mod client;
+mod credentials;
 mod dialect;
 mod forgejo;
 mod github;
@@ -24,6 +26,7 @@ mod tracking;
 mod url;
 
 pub use linear::{Linear, LinearComment, LinearIssue, LinearOptions};
+pub use app::{App, AppKeyError};
 pub use locate::{Located, locate};
 pub use options::{ForgeOptions, KindOptions};
 pub use patience::Patience;

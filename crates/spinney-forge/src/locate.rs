@@ -70,7 +70,7 @@ mod tests {
     use crate::KindOptions;
 
     fn at(api_url: &str) -> KindOptions {
-        KindOptions { api_url: api_url.to_owned(), token: None }
+        KindOptions { api_url: api_url.to_owned(), ..KindOptions::default() }
     }
 
     fn found(url: &str, options: &ForgeOptions) -> Option<String> {

@@ -1,8 +1,10 @@
 //! Where forges are, and how they are spoken to.
 
+use std::sync::Arc;
+
 use spinney_core::{ForgeKind, Secret};
 
-use crate::Patience;
+use crate::{App, Patience};
 
 /// The configured forges, one of each kind.
 #[derive(Debug, Clone, Default)]
@@ -20,6 +22,8 @@ pub struct KindOptions {
     /// Empty for the kind's public one, as `https://api.github.com`.
     pub api_url: String,
     pub token: Option<Secret>,
+    /// Where there is one, its tokens are used instead; GitHub alone has apps.
+    pub app: Option<Arc<App>>,
 }
 
 impl ForgeOptions {

@@ -1,13 +1,14 @@
 //! A forge over its REST API: the same questions in every dialect.
 
 use serde_json::Value;
-use spinney_core::forge::{Access, Answer, Comment, Forge, Issue, NewPullRequest, PullRequest, PullRequestState};
-use spinney_core::{BranchName, ForgeError, ForgeKind, Secret};
+use spinney_core::forge::{Access, Answer, Comment, Forge, Issue, NewPullRequest, Person, PullRequest, PullRequestState};
+use spinney_core::{BranchName, ForgeError, ForgeKind, Secret, Timestamp};
 use ureq::Proxy;
 use ureq::http::HeaderValue;
 
 use crate::answer::Reply;
 use crate::client::Client;
+use crate::credentials::{self, Credentials};
 use crate::dialect::{Call, Dialect, Which};
 use crate::forgejo::Forgejo;
 use crate::github::Github;
@@ -41,8 +42,9 @@ pub fn open(located: &Located, options: &ForgeOptions) -> Result<Box<dyn Forge>,
     let api = Url::parse(api_url).filter(|api| matches!(api.scheme.as_str(), "http" | "https"));
     let api = api.ok_or_else(|| OpenError::BadUrl(api_url.clone()))?;
     let forge = format!("{} at {}", kind.title(), api.place());
-    let token = options.of(*kind).token.clone();
-    if token.is_some() && !api.is_safe() {
+    let app = options.of(*kind).app.clone().filter(|_| *kind == ForgeKind::Github);
+    let token = options.of(*kind).token.clone().filter(|_| app.is_none());
+    if (token.is_some() || app.is_some()) && !api.is_safe() {
         return Err(OpenError::Unencrypted(api_url.clone()));
     }
     let dialect: Box<dyn Dialect> = match kind {
@@ -50,18 +52,21 @@ pub fn open(located: &Located, options: &ForgeOptions) -> Result<Box<dyn Forge>,
         ForgeKind::Gitlab => Box::new(Gitlab::new(owner, name)),
         ForgeKind::Forgejo => Box::new(Forgejo::new(owner, name)),
     };
-    let mut headers: Vec<_> =
+    let headers: Vec<_> =
         dialect.headers().iter().map(|(name, value)| (*name, HeaderValue::from_static(value))).collect();
-    if let Some(token) = &token {
-        let value = HeaderValue::from_str(&dialect.authorization(token));
-        let mut value = value.map_err(|_| OpenError::BadToken(forge.clone()))?;
-        value.set_sensitive(true);
-        headers.push(("authorization", value));
-    }
-    let proxy = options.proxy.as_ref().map(|proxy| Proxy::new(proxy.expose())).transpose();
-    let client = Client::new(api_url, api, proxy.map_err(|_| OpenError::BadProxy)?, headers);
     let repository = format!("{owner}/{name}");
-    Ok(Box::new(RestForge { forge, repository, token, dialect, client, patience: options.patience }))
+    let with_token = token.is_some() || app.is_some();
+    let credentials = match (&token, app) {
+        (_, Some(app)) => Credentials::App { app, repository: repository.clone() },
+        (Some(token), None) => {
+            let value = credentials::sensitive(&dialect.authorization(token));
+            Credentials::Token(value.ok_or_else(|| OpenError::BadToken(forge.clone()))?)
+        }
+        (None, None) => Credentials::None,
+    };
+    let proxy = options.proxy.as_ref().map(|proxy| Proxy::new(proxy.expose())).transpose();
+    let client = Client::new(api_url, api, proxy.map_err(|_| OpenError::BadProxy)?, headers, credentials);
+    Ok(Box::new(RestForge { forge, repository, token, with_token, dialect, client, patience: options.patience }))
 }
 
 #[derive(Debug)]
@@ -69,6 +74,7 @@ pub(crate) struct RestForge {
     pub(crate) forge: String,
     repository: String,
     token: Option<Secret>,
+    with_token: bool,
     pub(crate) dialect: Box<dyn Dialect>,
     pub(crate) client: Client,
     patience: Patience,
@@ -137,27 +143,33 @@ impl Forge for RestForge {
     }
 
     fn add_label<'a>(&'a self, issue: u64, label: &'a str) -> Answer<'a, ()> {
-        Box::pin(async move { self.change(&self.tracker()?.add_label(issue, label), Missing::IsAnError).await })
+        Box::pin(async move { self.change(&self.tracker()?.add_label(issue, label), Missing::IsAnError).await.map(drop) })
     }
 
     fn remove_label<'a>(&'a self, issue: u64, label: &'a str) -> Answer<'a, ()> {
-        Box::pin(async move { self.change(&self.tracker()?.remove_label(issue, label), Missing::IsFine).await })
+        Box::pin(async move { self.change(&self.tracker()?.remove_label(issue, label), Missing::IsFine).await.map(drop) })
     }
 
     fn fetch_comments(&self, issue: u64) -> Answer<'_, Vec<Comment>> {
         Box::pin(async move { self.list_comments(issue, &mut self.waits()).await })
     }
 
+    fn fetch_comments_since(&self, issue: u64, since: Timestamp) -> Answer<'_, Vec<Comment>> {
+        Box::pin(async move {
+            self.list_comments_of(self.tracker()?.comments_since(issue, since), &mut self.waits()).await
+        })
+    }
+
     fn add_comment<'a>(&'a self, issue: u64, body: &'a str) -> Answer<'a, Comment> {
         Box::pin(self.write_comment(issue, body))
     }
 
-    fn edit_comment<'a>(&'a self, comment: u64, body: &'a str) -> Answer<'a, ()> {
+    fn edit_comment<'a>(&'a self, comment: u64, body: &'a str) -> Answer<'a, bool> {
         Box::pin(async move { self.change(&self.tracker()?.edit_comment(comment, body), Missing::IsFine).await })
     }
 
     fn delete_comment(&self, comment: u64) -> Answer<'_, ()> {
-        Box::pin(async move { self.change(&self.tracker()?.delete_comment(comment), Missing::IsFine).await })
+        Box::pin(async move { self.change(&self.tracker()?.delete_comment(comment), Missing::IsFine).await.map(drop) })
     }
 
     fn fetch_access(&self) -> Answer<'_, Access> {
@@ -165,6 +177,10 @@ impl Forge for RestForge {
             let reply = self.client.ask(&self.forge, &self.dialect.repository(), &mut self.waits()).await?;
             Ok(self.dialect.read_access(&self.require(&reply)?))
         })
+    }
+
+    fn fetch_person<'a>(&'a self, login: &'a str) -> Answer<'a, Option<Person>> {
+        Box::pin(self.find_person(login))
     }
 }
 
@@ -174,7 +190,7 @@ impl RestForge {
     }
 
     /// Asks for one thing; none where the forge has no such thing.
-    async fn ask(&self, call: &Call, waits: &mut Waits<'_>) -> Result<Option<Value>, ForgeError> {
+    pub(crate) async fn ask(&self, call: &Call, waits: &mut Waits<'_>) -> Result<Option<Value>, ForgeError> {
         let reply = self.client.ask(&self.forge, call, waits).await?;
         if matches!(reply.status, 404 | 410) { Ok(None) } else { self.require(&reply).map(Some) }
     }
@@ -237,7 +253,7 @@ impl RestForge {
     }
 
     pub(crate) fn refusal(&self, reply: &Reply) -> ForgeError {
-        let (forge, with_token) = (self.forge.clone(), self.token.is_some());
+        let (forge, with_token) = (self.forge.clone(), self.with_token);
         match reply.status {
             401 => ForgeError::Unauthorised { forge, with_token },
             404 => ForgeError::NotFound { forge, what: self.repository.clone(), with_token },

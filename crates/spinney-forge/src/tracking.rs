@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use spinney_core::ForgeError;
-use spinney_core::forge::{Comment, Issue};
+use spinney_core::forge::{Comment, Issue, Person};
 
 use crate::dialect::{Call, Tracker};
 use crate::patience::Waits;
@@ -20,7 +20,7 @@ pub(crate) enum Missing {
 
 impl RestForge {
     pub(crate) fn tracker(&self) -> Result<&dyn Tracker, ForgeError> {
-        let unsupported = || ForgeError::Unsupported { forge: self.forge.clone(), what: "labels and comments" };
+        let unsupported = || ForgeError::Unsupported { forge: self.forge.clone(), what: "labels, comments and people" };
         self.dialect.tracker().ok_or_else(unsupported)
     }
 
@@ -33,8 +33,12 @@ impl RestForge {
     }
 
     pub(crate) async fn list_comments(&self, issue: u64, waits: &mut Waits<'_>) -> Result<Vec<Comment>, ForgeError> {
+        self.list_comments_of(self.tracker()?.comments(issue), waits).await
+    }
+
+    pub(crate) async fn list_comments_of(&self, call: Call, waits: &mut Waits<'_>) -> Result<Vec<Comment>, ForgeError> {
         let tracker = self.tracker()?;
-        let listed = self.list(tracker.comments(issue), waits).await?;
+        let listed = self.list(call, waits).await?;
         let comments = listed.into_iter().map(|value| tracker.read_comment(value)).collect::<Result<Vec<_>, _>>();
         let mut comments = comments.map_err(|error| self.unexpected(&error))?;
         comments.sort_by_key(|comment| comment.id);
@@ -60,11 +64,17 @@ impl RestForge {
         }
     }
 
-    /// Makes a change that leaves what it finds done.
-    pub(crate) async fn change(&self, call: &Call, missing: Missing) -> Result<(), ForgeError> {
+    /// Makes a change that leaves what it finds done; tells whether there was something to change.
+    pub(crate) async fn change(&self, call: &Call, missing: Missing) -> Result<bool, ForgeError> {
         let reply = self.client.ask(&self.forge, call, &mut self.waits()).await?;
         let is_missing = matches!(reply.status, 404 | 410) && missing == Missing::IsFine;
-        if reply.is_success() || is_missing { Ok(()) } else { Err(self.refusal(&reply)) }
+        if reply.is_success() || is_missing { Ok(!is_missing) } else { Err(self.refusal(&reply)) }
+    }
+
+    pub(crate) async fn find_person(&self, login: &str) -> Result<Option<Person>, ForgeError> {
+        let tracker = self.tracker()?;
+        let Some(value) = self.ask(&tracker.permission(login), &mut self.waits()).await? else { return Ok(None) };
+        tracker.read_permission(value).map_err(|error| self.unexpected(&error))
     }
 
     /// All pages of a list.

@@ -55,7 +55,7 @@ pub fn client(kind: ForgeKind, server: &TestForge, patience: Patience, token: Op
 
 pub fn options(kind: ForgeKind, api_url: &str, patience: Patience, token: Option<&str>) -> ForgeOptions {
     let mut options = ForgeOptions { patience, ..ForgeOptions::default() };
-    let configured = KindOptions { api_url: api_url.to_owned(), token: token.map(Secret::new) };
+    let configured = KindOptions { api_url: api_url.to_owned(), token: token.map(Secret::new), app: None };
     match kind {
         ForgeKind::Github => options.github = configured,
         ForgeKind::Gitlab => options.gitlab = configured,

@@ -15,7 +15,7 @@ use description::Description;
 /// Everything that we ever ask, answered in every way that is described.
 async fn exchanges() -> Vec<Exchange> {
     let server = TestForge::github("acme/app");
-    let github = KindOptions { api_url: server.api_url(), token: Some(Secret::new(server.token())) };
+    let github = KindOptions { api_url: server.api_url(), token: Some(Secret::new(server.token())), app: None };
     let options = ForgeOptions { github, ..ForgeOptions::default() };
     let located = Located {
         kind: ForgeKind::Github,

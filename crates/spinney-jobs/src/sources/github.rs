@@ -73,7 +73,10 @@ impl Board for Github {
     }
 
     fn edit_comment<'a>(&'a self, comment: &'a str, body: &'a str) -> Doing<'a, ()> {
-        Box::pin(async move { Ok(self.forge.edit_comment(number(comment)?, body).await?) })
+        Box::pin(async move {
+            self.forge.edit_comment(number(comment)?, body).await?;
+            Ok(())
+        })
     }
 
     fn delete_comment<'a>(&'a self, comment: &'a str) -> Doing<'a, ()> {
