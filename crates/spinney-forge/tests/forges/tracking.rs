@@ -62,13 +62,14 @@ async fn comments_come_in_their_order_with_who_wrote_them() {
     assert!(comments.is_sorted_by_key(|comment| comment.id));
 
     for _ in 0..2 {
-        story.forge.edit_comment(mine.id, "changed").await.unwrap();
+        assert!(story.forge.edit_comment(mine.id, "changed").await.unwrap());
     }
     assert_eq!(story.server.comments(number)[1].body, "changed");
     for _ in 0..2 {
         story.forge.delete_comment(mine.id).await.unwrap();
     }
     assert!(story.server.comments(number).iter().all(|comment| comment.id != mine.id));
+    assert!(!story.forge.edit_comment(mine.id, "again").await.unwrap(), "it is gone");
 }
 
 #[tokio::test]

@@ -4,10 +4,11 @@ mod description;
 mod schema;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use spinney_core::forge::NewPullRequest;
-use spinney_core::{ForgeKind, Secret};
-use spinney_forge::{ForgeOptions, KindOptions, Located, open};
+use spinney_core::{ForgeKind, Secret, Timestamp};
+use spinney_forge::{App, ForgeOptions, KindOptions, Located, open};
 use spinney_testkit::{Exchange, Fork, TestForge, Trouble};
 
 use description::Description;
@@ -60,7 +61,19 @@ async fn exchanges() -> Vec<Exchange> {
     let comment = forge.add_comment(issue, "taken").await.unwrap();
     forge.fetch_comments(issue).await.unwrap();
     forge.edit_comment(comment.id, "done").await.unwrap();
+    forge.fetch_comments_since(issue, Timestamp::now()).await.unwrap();
+    forge.edit_comment(comment.id, &"x".repeat(65_537)).await.unwrap_err();
     forge.delete_comment(comment.id).await.unwrap();
+    server.person("mona", 7, "write");
+    for login in ["mona", "nobody"] {
+        forge.fetch_person(login).await.unwrap();
+    }
+    let app = Arc::new(App::new("12345", &Secret::new(include_str!("../keys/pkcs1.pem"))).unwrap());
+    let options = ForgeOptions { github: KindOptions { app: Some(app), ..options.github }, ..options };
+    let as_app = open(&located, &options).unwrap();
+    as_app.fetch_issue(issue).await.unwrap_err();
+    server.install_app();
+    as_app.fetch_issue(issue).await.unwrap();
     server.exchanges()
 }
 
@@ -93,6 +106,10 @@ async fn what_we_ask_and_what_the_kit_answers_is_as_described() {
             "DELETE /repos/{owner}/{repo}/issues/{issue_number}/labels/{name} 200",
             "DELETE /repos/{owner}/{repo}/issues/{issue_number}/labels/{name} 404",
             "GET /repos/{owner}/{repo} 200",
+            "GET /repos/{owner}/{repo}/collaborators/{username}/permission 200",
+            "GET /repos/{owner}/{repo}/collaborators/{username}/permission 404",
+            "GET /repos/{owner}/{repo}/installation 200",
+            "GET /repos/{owner}/{repo}/installation 404",
             "GET /repos/{owner}/{repo}/issues 200",
             "GET /repos/{owner}/{repo}/issues/{issue_number} 200",
             "GET /repos/{owner}/{repo}/issues/{issue_number} 404",
@@ -101,6 +118,8 @@ async fn what_we_ask_and_what_the_kit_answers_is_as_described() {
             "GET /repos/{owner}/{repo}/pulls/{pull_number} 200",
             "GET /repos/{owner}/{repo}/pulls/{pull_number} 404",
             "PATCH /repos/{owner}/{repo}/issues/comments/{comment_id} 200",
+            "PATCH /repos/{owner}/{repo}/issues/comments/{comment_id} 422",
+            "POST /app/installations/{installation_id}/access_tokens 201",
             "POST /repos/{owner}/{repo}/issues/{issue_number}/comments 201",
             "POST /repos/{owner}/{repo}/issues/{issue_number}/labels 200",
             "POST /repos/{owner}/{repo}/pulls 201",

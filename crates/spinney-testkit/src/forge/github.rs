@@ -2,9 +2,12 @@
 
 use serde_json::json;
 
-use super::github_shapes::Shapes;
+use super::github_shapes::{self, Shapes};
 use super::server::{Answered, Asked};
 use super::state::{Fork, State};
+
+const LONGEST_COMMENT: usize = 65_536;
+const INSTALLATION: u64 = 77;
 
 pub(super) fn route(asked: &Asked<'_>, state: &mut State) -> Answered {
     let shapes = Shapes::new(asked);
@@ -31,7 +34,8 @@ pub(super) fn route(asked: &Asked<'_>, state: &mut State) -> Answered {
             Answered::List(on_it.map(|comment| shapes.comment(comment)).collect())
         }
         ("POST", ["issues", number, "comments"]) => {
-            match (state.issue(number).map(|issue| issue.number), asked.text("body")) {
+            match (state.numbered(number), asked.text("body")) {
+                (Some(_), Some(body)) if body.chars().count() > LONGEST_COMMENT => too_long(),
                 (Some(issue), Some(body)) => {
                     let comment = state.comment(issue, asked.owner, "OWNER", body);
                     Answered::One("201 Created", shapes.comment(&comment))
@@ -41,6 +45,7 @@ pub(super) fn route(asked: &Asked<'_>, state: &mut State) -> Answered {
         }
         ("PATCH", ["issues", "comments", id]) => {
             match state.comments.iter_mut().find(|one| one.id.to_string() == *id) {
+                Some(_) if asked.text("body").is_some_and(|body| body.chars().count() > LONGEST_COMMENT) => too_long(),
                 Some(comment) => {
                     comment.body = asked.text("body").unwrap_or_default().to_owned();
                     Answered::One("200 OK", shapes.comment(comment))
@@ -53,8 +58,38 @@ pub(super) fn route(asked: &Asked<'_>, state: &mut State) -> Answered {
             state.comments.retain(|comment| comment.id.to_string() != *id);
             if state.comments.len() < before { Answered::Nothing } else { Answered::not_found() }
         }
+        ("GET", ["collaborators", login, "permission"]) => {
+            match state.people.iter().find(|person| person.login.eq_ignore_ascii_case(login)) {
+                Some(person) => Answered::One("200 OK", shapes.permission(person)),
+                None => Answered::not_found(),
+            }
+        }
         _ => Answered::not_found(),
     }
+}
+
+/// What only an app asks, by its own signature; none where it is no such question.
+pub(super) fn route_app(method: &str, path: &str, repository: &str, url: &str, state: &mut State) -> Option<Answered> {
+    let is_lookup = method == "GET" && path.strip_prefix(repository) == Some("/installation");
+    let is_token = method == "POST" && path == format!("/app/installations/{INSTALLATION}/access_tokens");
+    match (is_lookup, is_token) {
+        (true, _) if state.app_tokens.is_some() => {
+            Some(Answered::One("200 OK", github_shapes::installation(INSTALLATION, repository, url)))
+        }
+        (true, _) => Some(Answered::not_found()),
+        (_, true) => Some(match state.app_token() {
+            Some(token) => Answered::One("201 Created", github_shapes::access_token(&token)),
+            None => Answered::not_found(),
+        }),
+        _ => None,
+    }
+}
+
+fn too_long() -> Answered {
+    let error = json!({ "resource": "IssueComment", "code": "unprocessable", "field": "data", "message": "Body is too long (maximum is 65536 characters)" });
+    let body =
+        json!({ "message": "Validation Failed", "errors": [error], "documentation_url": "https://docs.example" });
+    Answered::One("422 Unprocessable Entity", body)
 }
 
 /// Oldest first. A pull request is an issue too, and here it has every label.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::server::Asked;
-use super::state::{Fork, State, TestComment, TestIssue, TestPullRequest};
+use super::state::{Fork, State, TestComment, TestIssue, TestPerson, TestPullRequest};
 
 const REPOSITORY: u64 = 1;
 const FORK: u64 = 2;
@@ -247,6 +247,13 @@ impl<'a> Shapes<'a> {
         value
     }
 
+    pub fn permission(&self, person: &TestPerson) -> Value {
+        let mut user = self.user(&person.login);
+        user["id"] = json!(person.id);
+        user["role_name"] = json!(person.permission);
+        json!({ "permission": person.permission, "role_name": person.permission, "user": user })
+    }
+
     pub fn labels(&self, labels: &[String]) -> Value {
         let label = |(index, name): (usize, &String)| {
             json!({
@@ -317,6 +324,41 @@ impl<'a> Shapes<'a> {
             "body": body,
         })
     }
+}
+
+/// The app's installation on the account of a repository.
+pub(super) fn installation(id: u64, repository: &str, url: &str) -> Value {
+    let owner = repository.split('/').nth(2).unwrap_or_default();
+    let shapes = Shapes { url, owner, name: "" };
+    json!({
+        "id": id,
+        "account": shapes.user(owner),
+        "repository_selection": "selected",
+        "access_tokens_url": format!("{url}/app/installations/{id}/access_tokens"),
+        "repositories_url": format!("{url}/installation/repositories"),
+        "html_url": format!("{url}/settings/installations/{id}"),
+        "app_id": 12345,
+        "app_slug": "spinney",
+        "target_id": 1,
+        "target_type": "User",
+        "permissions": { "issues": "write", "pull_requests": "write", "metadata": "read" },
+        "events": ["issues", "issue_comment"],
+        "created_at": CREATED,
+        "updated_at": CREATED,
+        "single_file_name": null,
+        "suspended_at": null,
+        "suspended_by": null,
+    })
+}
+
+/// A token that lasts.
+pub(super) fn access_token(token: &str) -> Value {
+    json!({
+        "token": token,
+        "expires_at": "2999-01-02T03:04:05Z",
+        "permissions": { "issues": "write" },
+        "repository_selection": "selected",
+    })
 }
 
 /// Adds a thing's own address, and the ones below it.

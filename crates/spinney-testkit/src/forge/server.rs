@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::state::{Fork, State, TestComment, TestIssue, TestPullRequest};
+use super::state::{Fork, State, TestComment, TestIssue, TestPerson, TestPullRequest};
 use super::trouble::Trouble;
 use super::{forgejo, github, gitlab};
 use crate::http::{HttpServer, Request, Response, unescape};
@@ -252,6 +252,29 @@ impl TestForge {
         self.state().comment(issue, author, association, body).id
     }
 
+    /// Deletes a comment, as somebody does on its page.
+    pub fn delete_comment(&self, id: u64) {
+        self.state().comments.retain(|comment| comment.id != id);
+    }
+
+    /// Lets somebody do with the repository what GitHub calls `admin`, `write`, `read` or `none`.
+    pub fn person(&self, login: &str, id: u64, permission: &'static str) {
+        let mut state = self.state();
+        state.people.retain(|person| person.login != login);
+        state.people.push(TestPerson { login: login.to_owned(), id, permission });
+    }
+
+    /// Installs an app on the repository's account; any signature is taken for its own.
+    pub fn install_app(&self) {
+        self.state().app_tokens.get_or_insert_default();
+    }
+
+    /// Takes back the tokens that the app was given.
+    pub fn revoke_app_tokens(&self) {
+        let revoked = |token: &mut String| token.insert_str(0, "revoked-");
+        self.state().app_tokens.iter_mut().flatten().for_each(revoked);
+    }
+
     /// The comments on an issue, oldest first.
     #[must_use]
     pub fn comments(&self, issue: u64) -> Vec<TestComment> {
@@ -355,14 +378,29 @@ impl Shared {
     }
 
     fn ordinary(&self, request: &Request) -> Response {
-        if request.header("authorization") != Some(&self.authorization) {
-            return Response::json("401 Unauthorized", &[], &json!({ "message": "Bad credentials" }));
+        let authorization = request.header("authorization").unwrap_or_default();
+        let url = format!("http://{}", request.header("host").unwrap_or_default());
+        if is_signature(authorization) {
+            let mut state = lock(&self.state);
+            let path = request.raw_path();
+            let answered = github::route_app(&request.method, path, &self.repository_path, &url, &mut state);
+            drop(state);
+            if let Some(answered) = answered {
+                return self.respond(answered, request);
+            }
+        }
+        let is_app = |token: &str| {
+            let state = lock(&self.state);
+            state.app_tokens.iter().flatten().any(|given| given == token)
+        };
+        if authorization != self.authorization && !authorization.strip_prefix("Bearer ").is_some_and(is_app) {
+            let body = json!({ "message": "Bad credentials", "documentation_url": "https://docs.example" });
+            return Response::json("401 Unauthorized", &[], &body);
         }
         let rest = request.raw_path().strip_prefix(&self.repository_path);
         let Some(rest) = rest.filter(|rest| rest.is_empty() || rest.starts_with('/')) else {
             return self.respond(Answered::not_found(), request);
         };
-        let url = format!("http://{}", request.header("host").unwrap_or_default());
         let asked = Asked {
             method: &request.method,
             path: &unescape(rest.trim_matches('/')),
@@ -393,6 +431,11 @@ impl Shared {
         let shown: Vec<Value> = list.into_iter().skip((page - 1) * size).take(size).collect();
         Response::json("200 OK", headers, &Value::Array(shown))
     }
+}
+
+/// Whether it looks like a JSON Web Token.
+fn is_signature(authorization: &str) -> bool {
+    authorization.strip_prefix("Bearer ").is_some_and(|token| token.split('.').count() == 3)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -47,11 +47,23 @@ pub struct TestComment {
     pub body: String,
 }
 
+/// Somebody, and what they may do with the repository.
+#[derive(Debug, Clone)]
+pub(super) struct TestPerson {
+    pub login: String,
+    pub id: u64,
+    /// As GitHub calls it: `admin`, `write`, `read`, `none`.
+    pub permission: &'static str,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub pull_requests: Vec<TestPullRequest>,
     pub issues: Vec<TestIssue>,
     pub comments: Vec<TestComment>,
+    pub people: Vec<TestPerson>,
+    /// Tokens that were given to the installed app; none where no app is installed.
+    pub app_tokens: Option<Vec<String>>,
     comment_ids: u64,
     /// The tips of branches of the repository itself.
     branches: BTreeMap<String, String>,
@@ -117,6 +129,19 @@ impl State {
         let comment = TestComment { id, issue, author, association, body };
         self.comments.push(comment.clone());
         comment
+    }
+
+    /// The number of an issue or pull request, where there is one.
+    pub fn numbered(&self, number: &str) -> Option<u64> {
+        let pull = self.pull_request(number).map(|pull| pull.number);
+        self.issue(number).map(|issue| issue.number).or(pull)
+    }
+
+    /// Another token for the app.
+    pub fn app_token(&mut self) -> Option<String> {
+        let tokens = self.app_tokens.as_mut()?;
+        tokens.push(format!("app-t0ken-{}-that-nobody-may-see", tokens.len() + 1));
+        tokens.last().cloned()
     }
 
     pub fn issue_mut(&mut self, number: &str) -> Option<&mut TestIssue> {
