@@ -141,11 +141,14 @@ impl App {
 /// What an answer to the app itself holds.
 fn read<T: for<'de> Deserialize<'de>>(reply: &Reply, otherwise: &str) -> Result<T, Failure> {
     match reply.status {
-        401 => Err(Failure::Refused { status: 401, said: "it does not accept the app's id and private key".to_owned() }),
+        401 => {
+            Err(Failure::Refused { status: 401, said: "it does not accept the app's id and private key".to_owned() })
+        }
         404 => Err(Failure::Refused { status: 404, said: otherwise.to_owned() }),
         status if !reply.is_success() => Err(Failure::Refused { status, said: reply.said(None) }),
         // Its own words would show the token.
-        _ => serde_json::from_slice(&reply.body)
-            .map_err(|_| Failure::Unexpected(format!("{otherwise}: an odd answer"))),
+        _ => {
+            serde_json::from_slice(&reply.body).map_err(|_| Failure::Unexpected(format!("{otherwise}: an odd answer")))
+        }
     }
 }

@@ -53,7 +53,10 @@ pub(crate) enum Failure {
     /// What came is of no use, and would not be another time.
     Unexpected(String),
     /// There is no token to ask with.
-    Refused { status: u16, said: String },
+    Refused {
+        status: u16,
+        said: String,
+    },
 }
 
 impl Failure {
@@ -127,12 +130,7 @@ impl Client {
 
 impl Inner {
     /// Sends the request, and again to where it is redirected on the same host.
-    fn exchange(
-        &self,
-        call: &Call,
-        authorization: Option<&HeaderValue>,
-        timeout: Duration,
-    ) -> Result<Reply, Failure> {
+    fn exchange(&self, call: &Call, authorization: Option<&HeaderValue>, timeout: Duration) -> Result<Reply, Failure> {
         let mut url = format!("{}{}", self.api_url, call.target());
         for _ in 0..=MAX_REDIRECTS {
             let reply = self.send(call, &url, authorization, timeout).map_err(|error| failure(&error))?;

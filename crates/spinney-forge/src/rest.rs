@@ -1,7 +1,9 @@
 //! A forge over its REST API: the same questions in every dialect.
 
 use serde_json::Value;
-use spinney_core::forge::{Access, Answer, Comment, Forge, Issue, NewPullRequest, Person, PullRequest, PullRequestState};
+use spinney_core::forge::{
+    Access, Answer, Comment, Forge, Issue, NewPullRequest, Person, PullRequest, PullRequestState,
+};
 use spinney_core::{BranchName, ForgeError, ForgeKind, Secret, Timestamp};
 use ureq::Proxy;
 use ureq::http::HeaderValue;
@@ -143,11 +145,15 @@ impl Forge for RestForge {
     }
 
     fn add_label<'a>(&'a self, issue: u64, label: &'a str) -> Answer<'a, ()> {
-        Box::pin(async move { self.change(&self.tracker()?.add_label(issue, label), Missing::IsAnError).await.map(drop) })
+        Box::pin(
+            async move { self.change(&self.tracker()?.add_label(issue, label), Missing::IsAnError).await.map(drop) },
+        )
     }
 
     fn remove_label<'a>(&'a self, issue: u64, label: &'a str) -> Answer<'a, ()> {
-        Box::pin(async move { self.change(&self.tracker()?.remove_label(issue, label), Missing::IsFine).await.map(drop) })
+        Box::pin(
+            async move { self.change(&self.tracker()?.remove_label(issue, label), Missing::IsFine).await.map(drop) },
+        )
     }
 
     fn fetch_comments(&self, issue: u64) -> Answer<'_, Vec<Comment>> {
@@ -155,9 +161,9 @@ impl Forge for RestForge {
     }
 
     fn fetch_comments_since(&self, issue: u64, since: Timestamp) -> Answer<'_, Vec<Comment>> {
-        Box::pin(async move {
-            self.list_comments_of(self.tracker()?.comments_since(issue, since), &mut self.waits()).await
-        })
+        Box::pin(
+            async move { self.list_comments_of(self.tracker()?.comments_since(issue, since), &mut self.waits()).await },
+        )
     }
 
     fn add_comment<'a>(&'a self, issue: u64, body: &'a str) -> Answer<'a, Comment> {

@@ -22,6 +22,11 @@ pub trait Adapter: Send + Sync + fmt::Debug {
 
     fn limits(&self) -> Limits;
 
+    /// Asks the platform for what a webhook did not tell of the work. Called once, before anything is decided.
+    fn complete<'a>(&'a self, _inbound: &'a mut Inbound) -> Answering<'a, ()> {
+        Box::pin(async { Ok(()) })
+    }
+
     /// Whether the platform itself lets somebody change the work of a place (GitHub: write access to the repository).
     fn may_change<'a>(&'a self, place: &'a Place, author: &'a Author) -> Answering<'a, bool>;
 

@@ -81,7 +81,10 @@ async fn an_app_that_is_not_installed_says_so() {
     let server = TestForge::github("acme/app");
     let issue = server.add_issue("a", "");
     let error = client(&server, PKCS1).fetch_issue(issue).await.unwrap_err();
-    assert!(matches!(&error, ForgeError::Refused { status: 404, said, .. } if said.contains("not installed")), "{error}");
+    assert!(
+        matches!(&error, ForgeError::Refused { status: 404, said, .. } if said.contains("not installed")),
+        "{error}"
+    );
     server.install_app();
     for trouble in [Trouble::Status(502), Trouble::Dropped] {
         server.trouble(trouble);

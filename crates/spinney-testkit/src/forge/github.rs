@@ -33,16 +33,14 @@ pub(super) fn route(asked: &Asked<'_>, state: &mut State) -> Answered {
             let on_it = state.comments.iter().filter(|comment| comment.issue.to_string() == *number);
             Answered::List(on_it.map(|comment| shapes.comment(comment)).collect())
         }
-        ("POST", ["issues", number, "comments"]) => {
-            match (state.numbered(number), asked.text("body")) {
-                (Some(_), Some(body)) if body.chars().count() > LONGEST_COMMENT => too_long(),
-                (Some(issue), Some(body)) => {
-                    let comment = state.comment(issue, asked.owner, "OWNER", body);
-                    Answered::One("201 Created", shapes.comment(&comment))
-                }
-                _ => Answered::not_found(),
+        ("POST", ["issues", number, "comments"]) => match (state.numbered(number), asked.text("body")) {
+            (Some(_), Some(body)) if body.chars().count() > LONGEST_COMMENT => too_long(),
+            (Some(issue), Some(body)) => {
+                let comment = state.comment(issue, asked.owner, "OWNER", body);
+                Answered::One("201 Created", shapes.comment(&comment))
             }
-        }
+            _ => Answered::not_found(),
+        },
         ("PATCH", ["issues", "comments", id]) => {
             match state.comments.iter_mut().find(|one| one.id.to_string() == *id) {
                 Some(_) if asked.text("body").is_some_and(|body| body.chars().count() > LONGEST_COMMENT) => too_long(),
