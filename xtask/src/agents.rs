@@ -5,12 +5,12 @@ use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{self, Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
 use crate::chore;
+use crate::npm;
 use crate::packages;
 
 /// One program: the variable that names it to the tests, its package, and what else must lie beside it.
@@ -94,29 +94,13 @@ impl Agent {
     }
 
     fn install(&self, directory: &Path) -> Result<()> {
-        if !packages::is_there("npm") {
-            packages::install("npm", &["npm"])?;
-        }
-        println!("== installing {} {}", self.package, self.version);
-        let start = Instant::now();
-        // Whole or not at all.
-        let parent = directory.parent().context("the directory has a parent")?;
-        fs::create_dir_all(parent).context("the target directory can't be written")?;
-        let partial = tempfile::Builder::new().prefix(".partial-").tempdir_in(parent).context("no directory")?;
-        let mut npm = Command::new("npm");
-        npm.args(["install", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error", "--prefix"]);
-        npm.arg(partial.path()).arg(format!("{}@{}", self.package, self.version)).args(self.beside);
-        // Else npm takes the repository for the package to install into.
-        let status = npm.current_dir(partial.path()).stdin(Stdio::null()).status().context("can't start npm")?;
-        ensure!(status.success(), "`npm install` failed");
-        let program = self.expose(partial.path()).context("the directory can't be written")?;
-        ensure!(packages::quiet(Command::new(program).arg("--version")), "`{} --version` failed", self.program);
-        if let Err(error) = fs::rename(partial.path(), directory) {
-            // Another run of this chore was faster.
-            ensure!(directory.join(self.program).exists(), "can't move `{}`: {error}", directory.display());
-        }
-        println!("== installing {} {}: done in {:.1} s\n", self.package, self.version, start.elapsed().as_secs_f64());
-        Ok(())
+        let package = format!("{}@{}", self.package, self.version);
+        let packages: Vec<&str> = [&*package].into_iter().chain(self.beside).collect();
+        npm::install(&packages, directory, |partial| {
+            let program = self.expose(partial).context("the directory can't be written")?;
+            ensure!(packages::quiet(Command::new(program).arg("--version")), "`{} --version` failed", self.program);
+            Ok(())
+        })
     }
 
     /// Makes the program reachable by its name in the directory itself.

@@ -13,9 +13,11 @@ mod description;
 mod fuzz;
 mod git_part;
 mod gits;
+mod npm;
 mod packages;
 mod postgres;
 mod test;
+mod webhooks;
 
 use std::env;
 use std::process::ExitCode;

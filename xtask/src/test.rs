@@ -16,6 +16,7 @@ use crate::git_part;
 use crate::gits;
 use crate::packages;
 use crate::postgres::{Cluster, Programs};
+use crate::webhooks;
 
 /// A test waits more than it computes: for git, for other programs, for the disk.
 const THREADS_PER_CORE: usize = 2;
@@ -32,10 +33,12 @@ pub fn run(wants_agents: bool, arguments: &[&str]) -> Result<ExitCode> {
     let programs = Programs::find_or_install()?;
     packages::provide_file_systems();
     let description = description::find_or_fetch()?;
+    let webhooks = webhooks::find_or_install()?;
     let agents = agents::provide(wants_agents)?;
     let browser = browser::provide();
     let cluster = Cluster::start(&programs)?;
-    let suite = Suite { path, programs: &programs, url: cluster.url(), description, agents, browser, arguments };
+    let suite =
+        Suite { path, programs: &programs, url: cluster.url(), description, webhooks, agents, browser, arguments };
 
     let heading = format!("tests with git {}", first.version);
     if let Some(code) = chore::step(&heading, suite.command(None)?.args(arguments))? {
@@ -62,6 +65,8 @@ struct Suite<'a> {
     url: String,
     /// The file of GitHub's API description.
     description: PathBuf,
+    /// The directory of GitHub's recorded webhooks.
+    webhooks: PathBuf,
     agents: agents::Programs,
     browser: agents::Programs,
     arguments: &'a [&'a str],
@@ -82,6 +87,7 @@ impl Suite<'_> {
         }
         command.env("PATH", self.path_with(first_on_path)?).env("SPINNEY_TEST_POSTGRES_URL", &self.url);
         command.env("SPINNEY_TEST_GITHUB_DESCRIPTION", &self.description);
+        command.env(webhooks::VARIABLE, &self.webhooks);
         command.envs(self.agents.iter().chain(&self.browser).map(|(variable, program)| (variable, program)));
         Ok(command)
     }

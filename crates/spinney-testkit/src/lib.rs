@@ -31,7 +31,10 @@ pub use browser::{Browser, ColorScheme, ConsoleEntry, Key, Window};
 pub use cli::{Cli, Running};
 pub use daemon::Daemon;
 pub use fingerprint::Fingerprint;
-pub use forge::{Exchange, Fork, Gate, TestComment, TestForge, TestPullRequest, Trouble, github_description};
+pub use forge::{
+    Exchange, Fork, Gate, TestComment, TestForge, TestPullRequest, Trouble, github_description, github_recordings,
+    github_signatures,
+};
 pub use git_wrapper::{GitWrapper, git_of_version};
 pub use http::{EventStream, HttpClient, Reply, ServerEvent};
 pub use http_remote::HttpRemote;

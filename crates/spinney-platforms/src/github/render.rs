@@ -197,3 +197,110 @@ fn split(pieces: Vec<Piece>, longest: usize) -> Vec<String> {
 fn longest_run(text: &str) -> usize {
     text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use pulldown_cmark::{Event, Tag, TagEnd};
+
+    use super::super::markdown::parser;
+    use super::*;
+
+    /// Who is called by a comment: a name behind an `@` in a text that is no code.
+    fn called(markdown: &str) -> Vec<String> {
+        let (mut in_code, mut texts, mut text) = (false, Vec::new(), String::new());
+        for event in parser(markdown) {
+            match event {
+                Event::Start(Tag::CodeBlock(_)) => in_code = true,
+                Event::End(TagEnd::CodeBlock) => in_code = false,
+                Event::Text(more) if !in_code => text.push_str(&more),
+                _ => texts.push(std::mem::take(&mut text)),
+            }
+        }
+        texts.push(text);
+        let is_call = |text: &str, at: usize| {
+            !text[..at].ends_with(|c: char| c.is_ascii_alphanumeric())
+                && text[at + 1..].starts_with(|c: char| c.is_ascii_alphanumeric())
+        };
+        let calls = |text: &String| text.match_indices('@').any(|(at, _)| is_call(text, at));
+        texts.into_iter().filter(calls).collect()
+    }
+
+    fn has_html(markdown: &str) -> bool {
+        parser(markdown).any(|event| matches!(event, Event::Html(_) | Event::InlineHtml(_)))
+    }
+
+    /// The text that a reader sees.
+    fn seen(markdown: &str) -> String {
+        let seen = parser(markdown).filter_map(|event| match event {
+            Event::Text(text) | Event::Code(text) => Some(text.to_string()),
+            Event::SoftBreak | Event::HardBreak => Some("\n".to_owned()),
+            _ => None,
+        });
+        seen.collect::<String>().replace('\u{200b}', "").replace('\u{a0}', " ")
+    }
+
+    #[test]
+    fn prose_keeps_its_code_and_calls_nobody() {
+        for (prose, expected) in [
+            ("`@a/b` and @c", "`@a/b` and @·c"),
+            ("```sh\nnpm i @a/b\n```", "```sh\nnpm i @a/b\n```"),
+            ("```\nopen @a", "```\nopen @a\n```"),
+            ("~~~~\nopen\n~~~", "~~~~\nopen\n~~~\n~~~~"),
+            ("- ```\n  @a", "- ```\n  @a"),
+            ("<div>\n```\n@a\n```\n</div>", "\\<div>\n```\n@a\n```\n\\</div>"),
+            ("a <!-- x --> b", "a  b"),
+            ("@<!-- -->a", "@·a"),
+            ("<script>x</script>", "\\<script>x\\</script>"),
+            ("| `a | @b | c` |\n|-|-|-|\n| `a | @b | c` |", "| `a | @·b | c` |\n|-|-|-|\n| `a | @·b | c` |"),
+            ("`a\n# h @b `", "`a\n# h @·b `"),
+            ("- ```\n  @a\n  ```\n@b", "- ```\n  @a\n  ```\n@·b"),
+            ("<a title=\"`\">`@x`", "\\<a title=\"`\">`@·x`"),
+        ] {
+            let rendered = render(&Message::new().prose(prose), 10_000);
+            assert_eq!(rendered, [expected.replace('·', "\u{200b}")], "{prose}");
+            assert_eq!(called(&rendered[0]), Vec::<String>::new(), "{prose}");
+        }
+    }
+
+    #[test]
+    fn a_message_without_end_ends() {
+        let parts = render(&Message::new().prose("word ".repeat(200_000)), 1_000_000);
+        assert_eq!(parts.len(), 1);
+        let parts = render(&Message::new().plain("x".repeat(2_000_000)), 65_000);
+        assert_eq!(parts.len(), MOST_PARTS);
+        assert!(parts[MOST_PARTS - 1].ends_with('…'));
+        assert_eq!(render(&Message::new(), 100), [""]);
+    }
+
+    proptest! {
+        #[test]
+        fn plain_text_is_seen_as_it_is(text in "[ -~\nü]{0,80}") {
+            let rendered = render(&Message::new().plain(text.as_str()), 65_000).remove(0);
+            prop_assert!(!has_html(&rendered) && called(&rendered).is_empty(), "{}", rendered);
+            let words = |text: &str| text.split_whitespace().map(ToOwned::to_owned).collect::<Vec<_>>();
+            prop_assert_eq!(words(&seen(&rendered)), words(&text), "{}", rendered);
+        }
+
+        #[test]
+        fn code_is_seen_as_it_is(text in "[ -~]{1,40}") {
+            prop_assume!(!text.trim().is_empty());
+            let rendered = render(&Message::new().plain("a").code(text.as_str()).plain("b"), 65_000).remove(0);
+            let codes: Vec<_> = parser(&rendered).filter_map(|event| match event {
+                Event::Code(code) => Some(code.to_string()),
+                _ => None,
+            }).collect();
+            prop_assert_eq!(codes, [text]);
+        }
+
+        #[test]
+        fn prose_of_any_kind_calls_nobody(
+            prose in "([`~>|*_#@<!&;\\-\\[\\]()\n ]|```|~~~|<!--|-->|<div>|</a>|@mona|&#64;|https://|    |- |a){0,60}",
+            longest in 40usize..400,
+        ) {
+            for part in render(&Message::new().plain("x").prose(prose).plain("y"), longest) {
+                prop_assert!(!has_html(&part) && called(&part).is_empty(), "{}", part);
+            }
+        }
+    }
+}

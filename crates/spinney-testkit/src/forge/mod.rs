@@ -19,7 +19,7 @@ mod server;
 mod state;
 mod trouble;
 
-pub use description::github_description;
+pub use description::{github_description, github_recordings, github_signatures};
 pub use server::{Exchange, Gate, TestForge};
 pub use state::{Fork, TestComment, TestPullRequest};
 pub use trouble::Trouble;

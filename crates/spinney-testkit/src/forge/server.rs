@@ -204,6 +204,11 @@ impl TestForge {
         self.state().open(&format!("from {head}"), "", head, base, fork).number
     }
 
+    /// Opens one from a branch of the repository, with this text.
+    pub fn open_with(&self, head: &str, base: &str, body: &str) -> u64 {
+        self.state().open(&format!("from {head}"), body, head, base, None).number
+    }
+
     /// Tells it that a branch moved.
     pub fn push(&self, branch: &str, commit: &str) {
         self.state().push(branch, commit);
