@@ -36,13 +36,14 @@ impl Mention {
             let Some(length) = self.length_at(&said, start) else { continue };
             request.push_str(&text[end..start]);
             end = start + length;
+            let mut rest = &text[end..];
             if is_blank_line(&request) {
                 // As in `@spinney, please …`.
-                end += text[end..].len() - text[end..].trim_start_matches([',', ':']).len();
+                rest = rest.trim_start_matches([',', ':']).trim_start_matches([' ', '\t']);
+            } else if request.ends_with(' ') {
+                rest = rest.trim_start_matches(' ');
             }
-            if request.ends_with(' ') {
-                end += text[end..].len() - text[end..].trim_start_matches(' ').len();
-            }
+            end = text.len() - rest.len();
             at = end;
         }
         if end == 0 {

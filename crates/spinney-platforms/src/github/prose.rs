@@ -11,45 +11,53 @@ use super::render::{Fence, Piece};
 
 /// Taking one thing out can bring another into being, though not often.
 const MOST_ROUNDS: usize = 5;
-/// A longer line is shown as it is, and may be split anywhere.
-const LONGEST_LINE: usize = 8_000;
+/// A longer paragraph is shown as it is written, and may be split anywhere.
+const LONGEST_PARAGRAPH: usize = 30_000;
 const CHUNK: usize = 4_000;
 
-/// Prose as pieces of a comment, each a line or less.
+/// Prose as pieces of a comment. A paragraph is one, as what is cut out of it may mean something else on its own.
 pub(super) fn pieces(prose: &str) -> Vec<Piece> {
     let text: String = prose.chars().filter(|c| *c == '\n' || *c == '\t' || !is_hidden(*c)).collect();
     let text = text.trim_matches('\n');
     let Some(text) = without_html(text) else {
-        let mut plain = String::new();
-        escape(&mut plain, text);
-        return plain.split_inclusive('\n').map(Piece::new).collect();
+        return escaped(text);
     };
     let code = Code::find(&text);
     let mut pieces = Vec::new();
-    let mut at = 0;
+    let (mut start, mut at) = (0, 0);
     for line in text.split_inclusive('\n') {
-        let inside = code.fence_at(at);
-        if line.chars().count() > LONGEST_LINE {
-            let chars: Vec<char> = line.chars().collect();
-            for chunk in chars.chunks(CHUNK) {
-                let chunk: String = chunk.iter().collect();
-                let mut shown = String::new();
-                if inside.is_some() {
-                    shown = chunk
-                } else {
-                    escape(&mut shown, &chunk)
-                };
-                pieces.push(Piece { text: shown, inside: inside.cloned() });
-            }
-        } else {
-            pieces.push(Piece { text: code.defused(&text, at..at + line.len()), inside: inside.cloned() });
+        let end = at + line.len();
+        if let Some(fence) = code.fence_at(at) {
+            pieces.extend(code.paragraph(&text, start..at));
+            pieces.extend(chunks(line).map(|text| Piece { text, inside: Some(fence.clone()) }));
+            start = end;
+        } else if line.trim().is_empty() {
+            pieces.extend(code.paragraph(&text, start..end));
+            start = end;
         }
-        at += line.len();
+        at = end;
     }
+    pieces.extend(code.paragraph(&text, start..at));
     if let Some(fence) = code.unclosed(&text) {
         pieces.push(Piece { text: format!("\n{}", fence.close), inside: Some(fence.clone()) });
     }
     pieces
+}
+
+/// A text in pieces that may be parted from each other.
+fn chunks(text: &str) -> impl Iterator<Item = String> {
+    let chars: Vec<char> = text.chars().collect();
+    chars.chunks(CHUNK).map(|chunk| chunk.iter().collect()).collect::<Vec<String>>().into_iter()
+}
+
+/// A text that is shown as it is written.
+fn escaped(text: &str) -> Vec<Piece> {
+    let escaped = chunks(text).map(|chunk| {
+        let mut shown = String::new();
+        escape(&mut shown, &chunk);
+        Piece::new(shown)
+    });
+    escaped.collect()
 }
 
 /// The text without comments, and with every other tag shown as it is written; none where that can't be had.
@@ -103,8 +111,7 @@ impl Code {
                 Event::End(TagEnd::BlockQuote(_) | TagEnd::Item | TagEnd::FootnoteDefinition) => {
                     depth = depth.saturating_sub(1);
                 }
-                // One over several lines may end up in two comments.
-                Event::Code(_) if !text[range.clone()].contains('\n') => code.ranges.push(range),
+                Event::Code(_) => code.ranges.push(range),
                 Event::Start(Tag::CodeBlock(kind)) => {
                     let first = text[range.clone()].lines().next().unwrap_or_default();
                     if let (CodeBlockKind::Fenced(_), Some(fence)) = (kind, Fence::read(first, depth > 0)) {
@@ -121,6 +128,18 @@ impl Code {
     /// The fence that is open where a line begins.
     fn fence_at(&self, line: usize) -> Option<&Fence> {
         self.fences.iter().find(|(range, _)| range.start < line && line < range.end).map(|(_, fence)| fence)
+    }
+
+    /// Lines that belong together.
+    fn paragraph(&self, text: &str, range: Range<usize>) -> Vec<Piece> {
+        let tame = self.defused(text, range.clone());
+        if tame.is_empty() {
+            return Vec::new();
+        }
+        if tame.chars().count() <= LONGEST_PARAGRAPH {
+            return vec![Piece::new(tame)];
+        }
+        escaped(&text[range])
     }
 
     /// A range of the text, without any mention outside of code.

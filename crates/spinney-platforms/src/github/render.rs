@@ -76,7 +76,6 @@ pub(super) fn render(message: &Message, longest: usize) -> Vec<String> {
             Span::Block(text) => {
                 new_paragraph(&mut pieces, &mut line);
                 pieces.extend(block(text));
-                pieces.push(Piece::new("\n"));
             }
             Span::Prose(text) => {
                 new_paragraph(&mut pieces, &mut line);
@@ -154,7 +153,7 @@ fn block(text: &str) -> Vec<Piece> {
         let chars: Vec<char> = line.chars().collect();
         pieces.extend(chars.chunks(CHUNK).map(|chunk| inside(chunk.iter().collect())));
     }
-    pieces.push(inside(format!("\n{}\n", fence.close)));
+    pieces.push(inside(format!("\n{}\n\n", fence.close)));
     pieces
 }
 
@@ -234,7 +233,7 @@ mod tests {
     fn seen(markdown: &str) -> String {
         let seen = parser(markdown).filter_map(|event| match event {
             Event::Text(text) | Event::Code(text) => Some(text.to_string()),
-            Event::SoftBreak | Event::HardBreak => Some("\n".to_owned()),
+            Event::SoftBreak | Event::HardBreak | Event::End(_) => Some("\n".to_owned()),
             _ => None,
         });
         seen.collect::<String>().replace('\u{200b}', "").replace('\u{a0}', " ")
@@ -265,7 +264,7 @@ mod tests {
 
     #[test]
     fn a_message_without_end_ends() {
-        let parts = render(&Message::new().prose("word ".repeat(200_000)), 1_000_000);
+        let parts = render(&Message::new().prose("word ".repeat(200_000)), 2_000_000);
         assert_eq!(parts.len(), 1);
         let parts = render(&Message::new().plain("x".repeat(2_000_000)), 65_000);
         assert_eq!(parts.len(), MOST_PARTS);

@@ -52,7 +52,7 @@ impl Verifier {
             let text = only(headers, name).filter(|text| (1..=LONGEST_NAME).contains(&text.len()));
             text.filter(|text| text.bytes().all(is_part)).ok_or(Refusal::Malformed)
         };
-        let event = named(EVENT, |byte| byte.is_ascii_lowercase() || byte == b'_')?;
+        let event = named(EVENT, |byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')?;
         let delivery = named(DELIVERY, |byte| byte.is_ascii_alphanumeric() || byte == b'-')?;
         Ok(Hook { event, delivery, payload })
     }

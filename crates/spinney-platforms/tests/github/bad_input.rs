@@ -133,8 +133,9 @@ fn bodies() -> Vec<Case> {
     let mut cases = vec![
         with_body("empty", "", malformed),
         with_body("null", "null", malformed),
-        with_body("a list", "[]", malformed),
+        with_body("a list", "[]", None),
         with_body("a number", "42", malformed),
+        with_body("a list of things", r#"["created", {}, 7]"#, malformed),
         with_body("no JSON", "payload", malformed),
         with_body("an empty object", "{}", None),
         with_body("cut", &text.as_bytes()[..text.len() / 2], malformed),

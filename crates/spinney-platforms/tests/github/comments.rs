@@ -79,10 +79,10 @@ async fn a_comment_whose_answer_got_lost_is_found_again() {
     assert_eq!(story.shown(), ["one, again"]);
     // It died after a part was added.
     let long = Message::new().block("x\n".repeat(LONGEST / 2));
-    story.edit(&sent, &long).await;
-    assert_eq!(story.ids().len(), 3);
-    story.edit(&sent, &long).await;
-    assert_eq!(story.ids().len(), 3);
+    for _ in 0..2 {
+        story.edit(&sent, &long).await;
+        assert_eq!(story.ids().len(), 2);
+    }
 }
 
 #[tokio::test]
@@ -266,6 +266,6 @@ Fixed **it**, @\u{200b}mona.
 ```rust
 @x
 ```";
-    let shown = story.shown()[0].lines().map(str::trim_end).collect::<Vec<_>>().join("\n").replace("\n\n\n", "\n\n");
+    let shown = story.shown()[0].lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
     assert_eq!(shown, expected);
 }

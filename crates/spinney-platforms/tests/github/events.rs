@@ -170,7 +170,7 @@ fn forks_are_told_from_the_repository_itself() {
 
 #[test]
 fn what_is_closed_is_over() {
-    let closed = |event, payload| match one(event, payload).event {
+    let closed = |event: &str, payload: &serde_json::Value| match one(event, payload).event {
         Event::Closed { work, is_merged } => (work, is_merged),
         other => panic!("{other:?}"),
     };
