@@ -145,7 +145,7 @@ impl TestLinear {
     pub fn comment(&self, issue: u64, user: &str, is_guest: bool, body: &str) {
         let mut state = lock(&self.shared.state);
         let id = format!("comment-{}", state.comments.len());
-        state.add_comment(&id, &format!("issue-{issue}"), json!({ "id": user, "guest": is_guest }), body);
+        state.add_comment(&id, &format!("issue-{issue}"), &json!({ "id": user, "guest": is_guest }), body);
     }
 
     /// The texts of the comments on an issue, oldest first.
@@ -253,7 +253,7 @@ impl State {
                     return Err("an entity with this id exists".to_owned());
                 }
                 let comment =
-                    self.add_comment(&id, &text("issueId"), json!({ "id": ME, "guest": false }), &text("body"));
+                    self.add_comment(&id, &text("issueId"), &json!({ "id": ME, "guest": false }), &text("body"));
                 Ok(json!({ "commentCreate": { "success": true, "comment": comment } }))
             }
             "EditComment" => {
@@ -270,7 +270,7 @@ impl State {
         }
     }
 
-    fn add_comment(&mut self, id: &str, issue: &str, user: Value, body: &str) -> Value {
+    fn add_comment(&mut self, id: &str, issue: &str, user: &Value, body: &str) -> Value {
         self.clock += 1;
         let issue = self.issues.iter().find(|known| known["id"] == *issue).cloned().unwrap_or_default();
         let comment = json!({

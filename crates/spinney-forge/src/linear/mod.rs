@@ -72,14 +72,14 @@ impl Linear {
             "labels": { "some": { "name": { "eqIgnoreCase": label } } },
             "state": { "type": { "nin": read::CLOSED } },
         });
-        let listed = self.list("issues", documents::ISSUES, filter, &mut self.waits()).await?;
+        let listed = self.list("issues", documents::ISSUES, &filter, &mut self.waits()).await?;
         let mut issues = self.read_all(listed, read::issue)?;
         issues.sort_by_key(|issue| issue.number);
         Ok(issues)
     }
 
     pub async fn fetch_issue(&self, number: u64) -> Result<Option<LinearIssue>, ForgeError> {
-        let listed = self.list("issues", documents::ISSUES, self.is_issue(number), &mut self.waits()).await?;
+        let listed = self.list("issues", documents::ISSUES, &self.is_issue(number), &mut self.waits()).await?;
         Ok(self.read_all(listed, read::issue)?.pop())
     }
 
@@ -93,21 +93,21 @@ impl Linear {
             "name": { "eqIgnoreCase": label },
             "or": [{ "team": { "key": { "eq": self.team } } }, { "team": { "null": true } }],
         });
-        let listed = self.list("issueLabels", documents::LABELS, filter, &mut self.waits()).await?;
+        let listed = self.list("issueLabels", documents::LABELS, &filter, &mut self.waits()).await?;
         let mut labels: Vec<_> = listed.iter().filter(|label| label["isGroup"] != true).collect();
         // The team's own before the workspace's.
         labels.sort_by_key(|label| label["team"].is_null());
         let id = labels.first().and_then(|label| label["id"].as_str());
         let missing = || ForgeError::refused(&self.name, 200, &format!("team {} has no label `{label}`", self.team));
         let variables = json!({ "id": issue.id, "labelId": id.ok_or_else(missing)? });
-        self.change("issueAddLabel", documents::ADD_LABEL, variables).await
+        self.change("issueAddLabel", documents::ADD_LABEL, &variables).await
     }
 
     /// Takes a label off an issue, if it has it.
     pub async fn remove_label(&self, number: u64, label: &str) -> Result<(), ForgeError> {
         let issue = self.require_issue(number).await?;
         let Some(id) = issue.label_id(label) else { return Ok(()) };
-        self.change("issueRemoveLabel", documents::REMOVE_LABEL, json!({ "id": issue.id, "labelId": id })).await
+        self.change("issueRemoveLabel", documents::REMOVE_LABEL, &json!({ "id": issue.id, "labelId": id })).await
     }
 
     /// Moves an issue to the first of the team's states that mean that it is done, unless it is closed.
@@ -117,18 +117,18 @@ impl Linear {
             return Ok(());
         }
         let filter = json!({ "team": { "key": { "eq": self.team } }, "type": { "eq": "completed" } });
-        let mut states = self.list("workflowStates", documents::STATES, filter, &mut self.waits()).await?;
+        let mut states = self.list("workflowStates", documents::STATES, &filter, &mut self.waits()).await?;
         let position = |state: &Value| state["position"].as_f64().unwrap_or(f64::MAX);
         states.sort_by(|a, b| position(a).total_cmp(&position(b)));
         let missing = || ForgeError::unexpected(&self.name, "the team has no state that means that it is done");
         let state = states.first().and_then(|state| state["id"].as_str()).ok_or_else(missing)?;
-        self.change("issueUpdate", documents::MOVE, json!({ "id": issue.id, "stateId": state })).await
+        self.change("issueUpdate", documents::MOVE, &json!({ "id": issue.id, "stateId": state })).await
     }
 
     /// All comments on an issue, in the order in which they were made.
     pub async fn fetch_comments(&self, number: u64) -> Result<Vec<LinearComment>, ForgeError> {
         let filter = json!({ "issue": self.is_issue(number) });
-        let listed = self.list("comments", documents::COMMENTS, filter, &mut self.waits()).await?;
+        let listed = self.list("comments", documents::COMMENTS, &filter, &mut self.waits()).await?;
         let mut comments = self.read_all(listed, read::comment)?;
         comments.sort_by(|a, b| (&a.created_at, &a.id).cmp(&(&b.created_at, &b.id)));
         Ok(comments)
@@ -138,7 +138,7 @@ impl Linear {
     pub async fn add_comment(&self, number: u64, id: &str, body: &str) -> Result<LinearComment, ForgeError> {
         let issue = self.require_issue(number).await?;
         let mut waits = self.waits();
-        let call = call(documents::ADD_COMMENT, json!({ "id": id, "issueId": issue.id, "body": body }));
+        let call = call(documents::ADD_COMMENT, &json!({ "id": id, "issueId": issue.id, "body": body }));
         loop {
             match self.client.ask_once(&call, waits.answer_timeout()).await {
                 Ok(reply) => {
@@ -155,13 +155,13 @@ impl Linear {
 
     /// Changes a comment, if it is still there.
     pub async fn edit_comment(&self, id: &str, body: &str) -> Result<(), ForgeError> {
-        let changed = self.change("commentUpdate", documents::EDIT_COMMENT, json!({ "id": id, "body": body })).await;
+        let changed = self.change("commentUpdate", documents::EDIT_COMMENT, &json!({ "id": id, "body": body })).await;
         self.unless_gone(id, changed).await
     }
 
     /// Deletes a comment, if it is still there.
     pub async fn delete_comment(&self, id: &str) -> Result<(), ForgeError> {
-        let changed = self.change("commentDelete", documents::DELETE_COMMENT, json!({ "id": id })).await;
+        let changed = self.change("commentDelete", documents::DELETE_COMMENT, &json!({ "id": id })).await;
         self.unless_gone(id, changed).await
     }
 
@@ -174,7 +174,7 @@ impl Linear {
     }
 
     async fn find_comment(&self, id: &str, waits: &mut Waits<'_>) -> Result<Option<LinearComment>, ForgeError> {
-        let listed = self.list("comments", documents::COMMENTS, json!({ "id": { "eq": id } }), waits).await?;
+        let listed = self.list("comments", documents::COMMENTS, &json!({ "id": { "eq": id } }), waits).await?;
         Ok(self.read_all(listed, read::comment)?.pop())
     }
 
@@ -193,7 +193,7 @@ impl Linear {
     }
 
     /// Makes a change that leaves what it finds done.
-    async fn change(&self, field: &str, document: &str, variables: Value) -> Result<(), ForgeError> {
+    async fn change(&self, field: &str, document: &str, variables: &Value) -> Result<(), ForgeError> {
         let reply = self.client.ask(&self.name, &call(document, variables), &mut self.waits()).await?;
         match self.data(&reply)?[field]["success"] == true {
             true => Ok(()),
@@ -206,12 +206,12 @@ impl Linear {
         &self,
         field: &str,
         document: &str,
-        filter: Value,
+        filter: &Value,
         waits: &mut Waits<'_>,
     ) -> Result<Vec<Value>, ForgeError> {
         let (mut all, mut after) = (Vec::new(), Value::Null);
         for _ in 0..MAX_PAGES {
-            let call = call(document, json!({ "filter": filter, "after": after }));
+            let call = call(document, &json!({ "filter": filter, "after": after }));
             let reply = self.client.ask(&self.name, &call, waits).await?;
             let mut page = self.data(&reply)?[field].take();
             let Value::Array(nodes) = page["nodes"].take() else {
@@ -254,6 +254,6 @@ impl Linear {
     }
 }
 
-fn call(document: &str, variables: Value) -> Call {
+fn call(document: &str, variables: &Value) -> Call {
     Call::post(String::new(), json!({ "query": document, "variables": variables }))
 }

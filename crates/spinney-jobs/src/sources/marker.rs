@@ -38,8 +38,7 @@ impl Form {
 /// The jobs whose claims stand, oldest first. Anybody can write a comment: only those count whose author can set labels too,
 /// and those of `me`.
 pub(super) fn standing(comments: &[BoardComment], me: &str) -> Vec<JobId> {
-    let marks = comments.iter().filter(|comment| counts(comment, me)).filter_map(|comment| mark(&comment.body));
-    marks.filter(|(kind, _)| *kind == CLAIM).map(|(_, job)| job).collect()
+    marks(comments, me).filter(|(kind, _)| *kind == CLAIM).map(|(_, job)| job).collect()
 }
 
 /// A job's own claim, as long as it stands.
@@ -49,13 +48,14 @@ pub(super) fn own<'a>(comments: &'a [BoardComment], job: &JobId) -> Option<&'a B
 
 /// Whether an issue is in progress for another job than this one: the last mark says that it is at it, or delivered.
 pub(super) fn is_anothers(comments: &[BoardComment], me: &str, job: &JobId) -> bool {
-    let marks = comments.iter().filter(|comment| counts(comment, me)).filter_map(|comment| mark(&comment.body));
-    let last = marks.filter(|(_, of)| of != job).next_back();
+    let last = marks(comments, me).rfind(|(_, of)| of != job);
     last.is_some_and(|(kind, _)| kind == CLAIM || kind == DELIVERED)
 }
 
-fn counts(comment: &BoardComment, me: &str) -> bool {
-    comment.from_inside || comment.author == me
+/// The marks of those who count.
+fn marks(comments: &[BoardComment], me: &str) -> impl DoubleEndedIterator<Item = (&'static str, JobId)> {
+    let counts = move |comment: &&BoardComment| comment.from_inside || comment.author == me;
+    comments.iter().filter(counts).filter_map(|comment| mark(&comment.body))
 }
 
 fn mark(body: &str) -> Option<(&'static str, JobId)> {
