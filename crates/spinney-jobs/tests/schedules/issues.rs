@@ -136,7 +136,7 @@ async fn an_issue_is_looked_at_labelled_commented_on_once_and_looked_at_again() 
     let story = watching(&forge).await;
     let before = forge.exchanges().len();
     story.tick(5).await;
-    let asked: Vec<_> = forge.exchanges()[before..].iter().map(|asked| told(asked)).collect();
+    let asked: Vec<_> = forge.exchanges()[before..].iter().map(told).collect();
     assert_eq!(
         asked,
         [
