@@ -12,22 +12,25 @@ const SECONDARY_LIMIT: Duration = Duration::from_secs(60);
 
 /// An answer as it came.
 #[derive(Debug)]
-pub(crate) struct Reply {
+pub struct Reply {
     pub status: u16,
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
 }
 
 impl Reply {
+    #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(given, _)| given == name).map(|(_, value)| value.as_str())
     }
 
     /// Whether a list goes on behind this page.
+    #[must_use]
     pub fn has_next_page(&self) -> bool {
         self.header("link").is_some_and(|link| link.contains("rel=\"next\""))
     }
 
+    #[must_use]
     pub fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }
@@ -37,7 +40,7 @@ impl Reply {
     }
 
     /// Why to come back later, if the answer says so.
-    pub fn later(&self) -> Option<Later> {
+    pub(crate) fn later(&self) -> Option<Later> {
         match self.status {
             400 if self.is_over_linears_limit() => {
                 Some(Later::RateLimited(self.linears_limit().unwrap_or(SECONDARY_LIMIT)))
@@ -52,7 +55,7 @@ impl Reply {
 
     /// How long to wait where this refuses only because there were too many requests.
     fn rate_limit(&self) -> Option<Duration> {
-        if let Some(after) = self.retry_after() {
+        if let Some(after) = self.retry_after().or_else(|| self.said_retry_after()) {
             return Some(after);
         }
         if self.limit_header("remaining") == Some(0) {
@@ -89,13 +92,21 @@ impl Reply {
         self.header("retry-after")?.parse().ok().map(Duration::from_secs)
     }
 
+    /// Discord's answer says it itself, in parts of a second; Telegram's among its `parameters`.
+    fn said_retry_after(&self) -> Option<Duration> {
+        let answer = self.json().ok()?;
+        let seconds = answer["retry_after"].as_f64().or_else(|| answer["parameters"]["retry_after"].as_f64())?;
+        Duration::try_from_secs_f64(seconds).ok()
+    }
+
     /// GitHub and Forgejo write `x-ratelimit-…`, GitLab `ratelimit-…`.
     fn limit_header(&self, name: &str) -> Option<i64> {
         let value = self.header(&format!("x-ratelimit-{name}")).or_else(|| self.header(&format!("ratelimit-{name}")));
         value?.parse().ok()
     }
 
-    /// The forge's own words about a refusal, without the token.
+    /// The server's own words about a refusal, without the token.
+    #[must_use]
     pub fn said(&self, token: Option<&Secret>) -> String {
         let mut said = Vec::new();
         if let Ok(value) = self.json() {
@@ -158,6 +169,11 @@ mod tests {
         assert_eq!(seconds(&past), 1);
         assert_eq!(seconds(&reply(403, &[], r#"{"message":"You have exceeded a secondary rate limit."}"#)), 60);
         assert_eq!(seconds(&reply(429, &[], "slow down")), 60);
+        assert_eq!(seconds(&reply(429, &[], r#"{"retry_after":3.5,"global":false}"#)), 3);
+        assert_eq!(seconds(&reply(429, &[], r#"{"ok":false,"parameters":{"retry_after":5}}"#)), 5);
+        for odd in [r#"{"retry_after":-1}"#, r#"{"retry_after":1e300}"#, r#"{"retry_after":"5"}"#] {
+            assert_eq!(seconds(&reply(429, &[], odd)), 60, "{odd}");
+        }
     }
 
     #[test]

@@ -26,8 +26,9 @@ use crate::url::Url;
 const MAX_ANSWER: u64 = 8 * 1024 * 1024;
 const MAX_REDIRECTS: u32 = 3;
 
+/// An HTTP API; cheap to clone.
 #[derive(Debug, Clone)]
-pub(crate) struct Client(Arc<Inner>);
+pub struct Client(Arc<Inner>);
 
 struct Inner {
     api_url: String,
@@ -46,9 +47,9 @@ impl fmt::Debug for Inner {
 
 /// What a request ended with when it did not end with an answer.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub enum Failure {
     Later(Later),
-    /// The forge's certificate is not to be trusted. Waiting does not mend that.
+    /// The server's certificate is not to be trusted. Waiting does not mend that.
     Untrusted(String),
     /// What came is of no use, and would not be another time.
     Unexpected(String),
@@ -61,7 +62,7 @@ pub(crate) enum Failure {
 
 impl Failure {
     /// Why to try again later, where that is of any use.
-    pub fn later(self, forge: &str) -> Result<Later, ForgeError> {
+    pub(crate) fn later(self, forge: &str) -> Result<Later, ForgeError> {
         match self {
             Self::Later(later) => Ok(later),
             Self::Untrusted(detail) => {
@@ -74,7 +75,13 @@ impl Failure {
 }
 
 impl Client {
-    pub fn new(
+    /// For who asks by one of the headers, or by none.
+    #[must_use]
+    pub fn new(api_url: &str, api: Url, proxy: Option<Proxy>, headers: Vec<(&'static str, HeaderValue)>) -> Self {
+        Self::of(api_url, api, proxy, headers, Credentials::None)
+    }
+
+    pub(crate) fn of(
         api_url: &str,
         api: Url,
         proxy: Option<Proxy>,
@@ -86,7 +93,7 @@ impl Client {
     }
 
     /// Asks until there is an answer that is no request to come back later. Not for what must not arrive twice.
-    pub async fn ask(&self, forge: &str, call: &Call, waits: &mut Waits<'_>) -> Result<Reply, ForgeError> {
+    pub(crate) async fn ask(&self, forge: &str, call: &Call, waits: &mut Waits<'_>) -> Result<Reply, ForgeError> {
         loop {
             match self.ask_once(call, waits.answer_timeout()).await {
                 Ok(reply) => return Ok(reply),
@@ -95,7 +102,8 @@ impl Client {
         }
     }
 
-    /// Asks once; twice where the token is an app's and was taken back before its time.
+    /// Asks once; twice where the token is an app's and was taken back before its time. What is limited, or down for a moment,
+    /// is a [`Failure::Later`].
     pub async fn ask_once(&self, call: &Call, timeout: Duration) -> Result<Reply, Failure> {
         let reply = self.ask_as(call, self.0.credentials.header(self, timeout).await?, timeout).await?;
         if reply.status == 401 && self.0.credentials.renew().await {
@@ -118,7 +126,7 @@ impl Client {
             let _ = sender.send(inner.exchange(&call, authorization.as_ref(), timeout));
         };
         let outage = |detail: String| Failure::Later(Later::Outage { detail, after: None });
-        let thread = thread::Builder::new().name("forge".to_owned()).spawn(asking);
+        let thread = thread::Builder::new().name("http".to_owned()).spawn(asking);
         thread.map_err(|error| outage(error.to_string()))?;
         let reply = receiver.await.map_err(|_| Failure::Unexpected("the request broke off".to_owned()))??;
         match reply.later() {
@@ -154,7 +162,7 @@ impl Inner {
         match Url::parse(&url) {
             Some(target) if target.same_origin(&self.api) => Ok(url),
             Some(target) => Err(Failure::Unexpected(format!(
-                "it redirects to `{}://{}`; where that is the same forge, set its `api_url` so",
+                "it redirects to `{}://{}`; where that is the same API, set its `api_url` so",
                 target.scheme,
                 target.place()
             ))),

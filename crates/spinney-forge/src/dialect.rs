@@ -12,7 +12,7 @@ use crate::url::encode;
 
 /// One request, relative to the API's address.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Call {
+pub struct Call {
     pub path: String,
     pub query: Vec<(&'static str, String)>,
     pub body: Option<Value>,
@@ -20,29 +20,34 @@ pub(crate) struct Call {
 }
 
 impl Call {
+    #[must_use]
     pub fn get(path: String) -> Self {
         Self { path, query: Vec::new(), body: None, method: Method::GET }
     }
 
+    #[must_use]
     pub fn post(path: String, body: Value) -> Self {
         Self { path, query: Vec::new(), body: Some(body), method: Method::POST }
     }
 
+    #[must_use]
     pub fn patch(path: String, body: Value) -> Self {
         Self { path, query: Vec::new(), body: Some(body), method: Method::PATCH }
     }
 
+    #[must_use]
     pub fn delete(path: String) -> Self {
         Self { path, query: Vec::new(), body: None, method: Method::DELETE }
     }
 
+    #[must_use]
     pub fn query(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.query.push((name, value.into()));
         self
     }
 
     /// Path and query as they stand in a URL.
-    pub fn target(&self) -> String {
+    pub(crate) fn target(&self) -> String {
         let query: Vec<_> = self.query.iter().map(|(name, value)| format!("{name}={}", encode(value))).collect();
         let mark = if query.is_empty() { "" } else { "?" };
         format!("{}{mark}{}", self.path, query.join("&"))

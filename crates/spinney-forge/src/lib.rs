@@ -16,6 +16,7 @@ mod dialect;
 mod forgejo;
 mod github;
 mod gitlab;
+pub mod http;
 mod linear;
 mod locate;
 mod options;

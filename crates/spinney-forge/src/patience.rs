@@ -27,10 +27,10 @@ impl Default for Patience {
 
 /// Why a question is asked again later.
 #[derive(Debug)]
-pub(crate) enum Later {
-    /// The forge wants fewer requests, and told how long to wait.
+pub enum Later {
+    /// The server wants fewer requests, and told how long to wait.
     RateLimited(Duration),
-    /// The forge, or the way to it, is down.
+    /// The server, or the way to it, is down.
     Outage { detail: String, after: Option<Duration> },
 }
 

@@ -67,7 +67,7 @@ pub fn open(located: &Located, options: &ForgeOptions) -> Result<Box<dyn Forge>,
         (None, None) => Credentials::None,
     };
     let proxy = options.proxy.as_ref().map(|proxy| Proxy::new(proxy.expose())).transpose();
-    let client = Client::new(api_url, api, proxy.map_err(|_| OpenError::BadProxy)?, headers, credentials);
+    let client = Client::of(api_url, api, proxy.map_err(|_| OpenError::BadProxy)?, headers, credentials);
     Ok(Box::new(RestForge { forge, repository, token, with_token, dialect, client, patience: options.patience }))
 }
 

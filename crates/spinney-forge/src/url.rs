@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 /// The parts of a URL of an API or a remote that matter here. A user and password are left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Url {
+pub struct Url {
     /// In lowercase; `ssh` for git's short form `host:path`.
     pub scheme: String,
     /// In lowercase.
@@ -16,6 +16,7 @@ pub(crate) struct Url {
 
 impl Url {
     /// Takes a URL or `user@host:path` apart; none for a plain path, and for anything else.
+    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         if text.contains(|c: char| c.is_control() || c.is_whitespace()) {
             return None;
@@ -41,17 +42,20 @@ impl Url {
     }
 
     /// Whether a secret may travel there: encrypted, or to this machine itself.
+    #[must_use]
     pub fn is_safe(&self) -> bool {
         let local = matches!(self.host.as_str(), "localhost" | "127.0.0.1" | "[::1]");
         self.scheme == "https" || (self.scheme == "http" && local)
     }
 
     /// Whether both are served by the same program.
+    #[must_use]
     pub fn same_origin(&self, other: &Self) -> bool {
         self.scheme == other.scheme && self.host == other.host && self.effective_port() == other.effective_port()
     }
 
     /// The host, and the port where it is an unusual one.
+    #[must_use]
     pub fn place(&self) -> String {
         self.port.map_or_else(|| self.host.clone(), |port| format!("{}:{port}", self.host))
     }
@@ -78,7 +82,8 @@ fn host_and_port(place: &str) -> Option<(&str, Option<u16>)> {
 }
 
 /// A text as one component of a path, or one value of a query.
-pub(crate) fn encode(text: &str) -> String {
+#[must_use]
+pub fn encode(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {

@@ -8,8 +8,12 @@ use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use spinney_core::{Platform, Timestamp};
+use tokio::sync::mpsc;
 
 use crate::{Author, Inbound, Message, Place};
+
+/// What listens until it is dropped.
+pub type Listening = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// An answer that is on its way.
 pub type Answering<'a, T> = Pin<Box<dyn Future<Output = Result<T, SendError>> + Send + 'a>>;
@@ -19,6 +23,12 @@ pub trait Adapter: Send + Sync + fmt::Debug {
 
     /// Verifies what was sent to the webhook, over its raw bytes, and tells what it means. No I/O, nothing slow.
     fn receive(&self, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Result<Received, Refusal>;
+
+    /// Listens by itself, where the platform does not call: connects, and again when that breaks, and hands on what it
+    /// hears, for as long as somebody takes it. None where there is nothing to listen to.
+    fn listen(&self, _heard: mpsc::Sender<Inbound>) -> Option<Listening> {
+        None
+    }
 
     fn limits(&self) -> Limits;
 
