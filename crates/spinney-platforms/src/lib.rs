@@ -5,16 +5,21 @@
 //! through the adapter ([`Adapter::post`], [`Adapter::edit`]). Adapters make no workspaces and word no messages.
 
 mod adapter;
-pub mod command;
+mod bounds;
 mod desk;
 mod error;
+mod form;
 mod github;
+mod hex;
+pub mod command;
 mod http;
 mod inbound;
 mod inbox;
 mod message;
 mod orchestrator;
 mod set_up;
+mod slack;
+mod split;
 
 pub use adapter::{Adapter, Answer, Answering, Limits, Listening, Received, Refusal, SendError, Sent};
 pub use desk::Desk;
@@ -26,3 +31,4 @@ pub use inbox::Inbox;
 pub use message::{Message, Span};
 pub use orchestrator::{Orchestrator, REMEMBERED_FOR};
 pub use set_up::{Fault, adapters, secret};
+pub use slack::Slack;
