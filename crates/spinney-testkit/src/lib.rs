@@ -7,6 +7,7 @@
 
 mod agent_cli;
 mod browser;
+mod chat;
 mod cli;
 mod daemon;
 mod fingerprint;
@@ -28,6 +29,7 @@ mod wait;
 
 pub use agent_cli::AgentCli;
 pub use browser::{Browser, ColorScheme, ConsoleEntry, Key, Window};
+pub use chat::{SlackMessage, TestSlack};
 pub use cli::{Cli, Running};
 pub use daemon::Daemon;
 pub use fingerprint::Fingerprint;

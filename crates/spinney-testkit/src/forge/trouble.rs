@@ -37,7 +37,7 @@ pub enum Trouble {
 
 impl Trouble {
     /// The answer, for those that are one.
-    pub(super) fn response(&self) -> Option<Response> {
+    pub(crate) fn response(&self) -> Option<Response> {
         let refusal = |status: &str, headers: &[String], words: &str| {
             Some(Response::json(
                 status,
