@@ -6,12 +6,14 @@
 
 mod adapter;
 mod bounds;
+pub mod command;
 mod desk;
+mod discord;
 mod error;
 mod form;
 mod github;
+mod header;
 mod hex;
-pub mod command;
 mod http;
 mod inbound;
 mod inbox;
@@ -23,6 +25,7 @@ mod split;
 
 pub use adapter::{Adapter, Answer, Answering, Limits, Listening, Received, Refusal, SendError, Sent};
 pub use desk::Desk;
+pub use discord::{Discord, DiscordOptions};
 pub use error::{Error, Result};
 pub use github::{GithubAdapter, GithubApp, GithubError, GithubOptions};
 pub use http::OpenError;

@@ -33,7 +33,7 @@ fn length(text: &str) -> usize {
     text.chars().map(char::len_utf16).sum()
 }
 
-/// Where a text that is too long is cut: at the last end of a line in its second half, else of a word, else anywhere.
+/// Where a text that is too long is cut: at the last end of a line that is not too early, else of a word, else anywhere.
 fn cut(text: &str, limit: usize) -> usize {
     let mut room = limit;
     let end = text.char_indices().find(|(_, c)| {
@@ -42,13 +42,11 @@ fn cut(text: &str, limit: usize) -> usize {
         !fits
     });
     let end = end.map_or(text.len(), |(end, _)| end);
-    let late = |at: usize| (at > end / 2).then_some(at);
-    let anywhere = || {
-        // Not within a fence.
-        let ticks = text[..end].len() - text[..end].trim_end_matches('`').len();
-        if ticks > 0 && text[end..].starts_with('`') { end - ticks } else { end }
-    };
-    text[..end].rfind('\n').and_then(late).or_else(|| text[..end].rfind(' ').and_then(late)).unwrap_or_else(anywhere)
+    let late = |at: usize| (at > end / 3).then_some(at);
+    // Not within a fence.
+    let ticks = text[..end].len() - text[..end].trim_end_matches('`').len();
+    let anywhere = end - ticks % FENCE.len();
+    text[..end].rfind('\n').and_then(late).or_else(|| text[..end].rfind(' ').and_then(late)).unwrap_or(anywhere)
 }
 
 #[cfg(test)]

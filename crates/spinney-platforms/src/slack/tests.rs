@@ -251,8 +251,8 @@ fn what_is_signed_and_wrong_starts_nothing() {
     let slack = TestSlack::start();
     let json_kind = "application/json";
     let form = "application/x-www-form-urlencoded";
-    let deep = format!("{}{}", "[".repeat(5_000_000), "]".repeat(5_000_000));
-    let deep_event = format!(r#"{{"type":"event_callback","event":{}"#, r#"{"a":"#.repeat(1_000_000));
+    let deep = format!("{}{}", "[".repeat(500_000), "]".repeat(500_000));
+    let deep_event = format!(r#"{{"type":"event_callback","event":{}"#, r#"{"a":"#.repeat(100_000));
     let with = |field: &str, value: Value| {
         let mut told = message("<@U0BOT> fix it");
         told[field] = value;
@@ -447,7 +447,7 @@ fn a_secret_must_be_there() {
 proptest! {
     #[test]
     fn no_signature_is_guessed(signature in "(v0=)?[0-9a-f]{0,70}", time in "[0-9]{0,12}", body in ".{0,50}") {
-        let slack = open(&TestSlack::start());
+        let slack = Slack::new(&"https://slack.com/api".parse().unwrap(), Secret::new("t"), &Secret::new("s"), None).unwrap();
         let signed = [("x-slack-request-timestamp", time), ("x-slack-signature", signature)];
         let refused = slack.receive(&headers("application/json", &signed), body.as_bytes(), Timestamp::now());
         prop_assert_eq!(refused, Err(Refusal::Unsigned));

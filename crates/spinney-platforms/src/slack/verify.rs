@@ -4,12 +4,11 @@ use http::HeaderMap;
 use ring::hmac;
 use spinney_core::{Secret, Timestamp};
 
-use crate::Refusal;
-use crate::hex;
+use crate::{Refusal, header, hex};
 
 const VERSION: &str = "v0";
 /// Between Slack's clock and ours, either way.
-const WINDOW_MS: i64 = 5 * 60 * 1000;
+const WINDOW_MS: u64 = 5 * 60 * 1000;
 
 #[derive(Debug, Clone)]
 pub(super) struct Verifier(hmac::Key);
@@ -21,21 +20,13 @@ impl Verifier {
 
     /// Refuses what Slack did not sign, and what it signed at another time.
     pub fn verify(&self, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Result<(), Refusal> {
-        let time = only(headers, "x-slack-request-timestamp").ok_or(Refusal::Unsigned)?;
-        let signature = only(headers, "x-slack-signature").and_then(|value| value.strip_prefix("v0="));
+        let time = header::only(headers, "x-slack-request-timestamp").ok_or(Refusal::Unsigned)?;
+        let signature = header::only(headers, "x-slack-signature").and_then(|value| value.strip_prefix("v0="));
         let signature = signature.and_then(hex::decode::<32>).ok_or(Refusal::Unsigned)?;
         let signed = [VERSION.as_bytes(), b":", time.as_bytes(), b":", body].concat();
         hmac::verify(&self.0, &signed, &signature).map_err(|_| Refusal::Unsigned)?;
-        let is_number = !time.is_empty() && time.bytes().all(|byte| byte.is_ascii_digit());
-        let time: i64 = time.parse().ok().filter(|_| is_number).ok_or(Refusal::Malformed)?;
+        let time = header::seconds(time).ok_or(Refusal::Malformed)?;
         let apart = now.as_millisecond().abs_diff(time.saturating_mul(1000));
-        if apart > WINDOW_MS.unsigned_abs() { Err(Refusal::Stale) } else { Ok(()) }
+        if apart > WINDOW_MS { Err(Refusal::Stale) } else { Ok(()) }
     }
-}
-
-/// A header that was sent once, in plain characters.
-fn only<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    let mut values = headers.get_all(name).iter();
-    let value = values.next()?.to_str().ok()?;
-    values.next().is_none().then_some(value)
 }
