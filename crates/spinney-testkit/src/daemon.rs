@@ -34,22 +34,17 @@ impl Daemon {
         let mut address = None;
         wait_until(
             || {
-                assert!(running.is_running(), "the daemon ended\n{}", running.stderr_so_far());
                 address = address_in(&running.stderr_so_far());
-                address.is_some()
+                address.is_some() || !running.is_running()
             },
             START_TIMEOUT,
         );
-        let mut daemon = Self { running, address: address.expect("it was waited for") };
-        let client = daemon.client();
-        wait_until(
-            || {
-                assert!(daemon.running.is_running(), "the daemon ended\n{}", daemon.said());
-                client.try_send("GET", "/ready", b"").is_ok_and(|reply| reply.status == 200)
-            },
-            START_TIMEOUT,
-        );
-        daemon
+        let Some(address) = address else { panic!("the daemon ended\n{}", running.wait().told()) };
+        let client = HttpClient::tcp(address);
+        let is_ready = || client.try_send("GET", "/ready", b"").is_ok_and(|reply| reply.status == 200);
+        wait_until(|| is_ready() || !running.is_running(), START_TIMEOUT);
+        assert!(running.is_running(), "the daemon ended\n{}", running.wait().told());
+        Self { running, address }
     }
 
     #[must_use]

@@ -6,6 +6,7 @@
 #![expect(clippy::disallowed_methods, reason = "the kit starts real programs, git among them, beside the product")]
 
 mod agent_cli;
+#[cfg(feature = "browser")]
 mod browser;
 mod chat;
 mod cli;
@@ -16,6 +17,7 @@ mod git_wrapper;
 mod http;
 mod http_remote;
 mod linear;
+mod load;
 mod loop_image;
 mod model;
 mod postgres;
@@ -28,6 +30,7 @@ mod tokens;
 mod wait;
 
 pub use agent_cli::AgentCli;
+#[cfg(feature = "browser")]
 pub use browser::{Browser, ColorScheme, ConsoleEntry, Key, Window};
 pub use chat::{SlackMessage, TestSlack};
 pub use cli::{Cli, Running};
@@ -38,9 +41,10 @@ pub use forge::{
     github_signatures,
 };
 pub use git_wrapper::{GitWrapper, git_of_version};
-pub use http::{EventStream, HttpClient, Reply, ServerEvent};
+pub use http::{Connection, EventStream, HttpClient, Reply, ServerEvent};
 pub use http_remote::HttpRemote;
 pub use linear::{LinearTrouble, TestLinear};
+pub use load::{Heard, Listeners, Outcome, Requests};
 pub use loop_image::LoopImage;
 pub use model::{ModelRequest, StubModel};
 pub use postgres::{PostgresDatabase, postgres_database, postgres_url};

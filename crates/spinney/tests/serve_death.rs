@@ -8,32 +8,53 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::Story;
 use job_support::{LONG, Workshop, is_alive, read_pid};
 use serde_json::json;
 use spinney_store::{Store, StoreUrl};
-use spinney_testkit::{Daemon, HttpClient, postgres_database, wait_until};
+use spinney_testkit::{Daemon, Heard, HttpClient, Listeners, Outcome, Requests, postgres_database, wait_until};
 
-/// How often it is killed; `cargo xtask crash --serve` says another number.
+/// How often it is killed under the whole load; `cargo xtask crash --serve` says it.
 const ROUNDS: &str = "SPINNEY_SERVE_CRASH_ROUNDS";
-const FEW: u64 = 3;
-/// How long after its start, or after new jobs, it is killed at most.
+/// How long after everybody is there again it is killed at most.
 const MOST_MS: u64 = 400;
 /// From one kill to the next, this much later.
 const STEP_MS: u64 = 147;
 const POSTERS: usize = 3;
-const READERS: usize = 2;
-/// How many jobs a poster has answered in a round at most, so that the machine keeps up.
-const JOBS_A_ROUND: usize = 2;
 const PAUSE: Duration = Duration::from_millis(20);
+const SETTINGS: &str = "[limits]\nmax_workers = 3\nmax_workspaces = 3000\n";
+
+/// What it is killed under, and how often.
+struct Scale {
+    rounds: u64,
+    workspaces: usize,
+    /// Jobs that wait.
+    queued: usize,
+    listeners: usize,
+    /// Requests in a second.
+    rate: f64,
+}
+
+impl Scale {
+    const FEW: Self = Self { rounds: 3, workspaces: 3, queued: 5, listeners: 4, rate: 40.0 };
+    const WHOLE: Self = Self { rounds: 20, workspaces: 200, queued: 50, listeners: 100, rate: 500.0 };
+
+    #[expect(clippy::disallowed_methods, reason = "the variable is for tests")]
+    fn wanted() -> Self {
+        match std::env::var(ROUNDS) {
+            Ok(rounds) => Self { rounds: rounds.parse().expect("a number of rounds"), ..Self::WHOLE },
+            Err(_) => Self::FEW,
+        }
+    }
+}
 
 #[test]
 fn a_daemon_that_is_killed_comes_back_and_nothing_is_lost() {
-    let workshop = Workshop::new("[limits]\nmax_workers = 3\n");
+    let workshop = Workshop::new(SETTINGS);
     let file = workshop.story.sandbox().spinney_home().join("spinney.db");
     kill_again_and_again(&workshop, &format!("sqlite:{}", file.display()));
 }
@@ -43,25 +64,25 @@ fn so_it_does_on_postgresql() {
     let database = postgres_database();
     let mut story = Story::new();
     story.cli = story.cli.with_variable("SPINNEY_DATABASE_URL", database.url());
-    kill_again_and_again(&Workshop::of(story, "[limits]\nmax_workers = 3\n"), database.url());
+    kill_again_and_again(&Workshop::of(story, SETTINGS), database.url());
     assert_eq!(database.query("select count(*) from jobs where status in ('pending', 'running')"), "0");
 }
 
-/// What clients do while the daemon comes and goes.
-struct Load<'a> {
+/// Those who ask for jobs while the daemon comes and goes.
+struct Posters<'a> {
     client: HttpClient,
     /// Where each job's agent leaves a line.
     ran: &'a Path,
     repository: String,
-    round: AtomicUsize,
-    ends: AtomicBool,
+    /// How many jobs wait, if the machine keeps up.
+    queued: usize,
     /// The job that each key was answered with.
     jobs: Mutex<BTreeMap<String, String>>,
-    events: Mutex<Vec<i64>>,
     faults: Mutex<Vec<String>>,
 }
 
 fn kill_again_and_again(workshop: &Workshop, store: &str) {
+    let scale = Scale::wanted();
     let made = workshop.cli.run(&["token", "create", "--json", "--name", "t", "--scope", "write"]).ok().json();
     let token = made["token"].as_str().unwrap();
     let ran = workshop.beside("ran");
@@ -70,64 +91,75 @@ fn kill_again_and_again(workshop: &Workshop, store: &str) {
     let count = format!("while [ ! -e {} ]; do echo x >> {}; sleep 0.02; done", go.display(), ticks.display());
     let long = workshop.detach(&["--branch", "long"], &format!("pid {}\ngit version; {count}", pid.display()));
     let agent = read_pid(&pid);
+    make_workspaces(workshop, scale.workspaces);
     let repositories = workshop.cli.run(&["repo", "ls", "--json"]).ok().json();
 
     // The socket is at the same place whichever daemon listens.
     let socket = workshop.story.sandbox().spinney_home().join("serve.socket");
-    let load = Load {
-        client: HttpClient::unix(socket).with_token(token),
+    let client = HttpClient::unix(socket).with_token(token);
+    let posters = Posters {
+        client: client.clone(),
         ran: &ran,
         repository: repositories["repositories"][0]["id"].as_str().unwrap().to_owned(),
-        round: AtomicUsize::new(0),
-        ends: AtomicBool::new(false),
+        queued: scale.queued,
         jobs: Mutex::default(),
-        events: Mutex::default(),
         faults: Mutex::default(),
     };
+    let ends = AtomicBool::new(false);
+    let mut starts = Vec::new();
     let mut daemon = Daemon::start(&workshop.cli);
-    thread::scope(|scope| {
-        let _ended = SetOnDrop(&load.ends);
-        let load = &load;
-        let posters: Vec<_> = (0..POSTERS).map(|number| scope.spawn(move || load.post(number))).collect();
-        for _ in 0..READERS {
-            scope.spawn(|| load.read());
-        }
-        let listener = scope.spawn(|| load.listen());
-        for round in 1..=rounds() {
-            let answered = load.answered();
-            load.round.fetch_add(1, Ordering::SeqCst);
-            wait_until(|| load.answered() > answered, LONG);
+    let listeners = Listeners::start(&client.with_header("Last-Event-ID", "0"), scale.listeners);
+    let (outcome, heard, happened) = thread::scope(|scope| {
+        let _ended = SetOnDrop(&ends);
+        let (posters, ends) = (&posters, &ends);
+        let posting: Vec<_> = (0..POSTERS).map(|number| scope.spawn(move || posters.post(number, ends))).collect();
+        let is_full = || posters.waiting() + POSTERS >= scale.queued && listeners.listening() == scale.listeners;
+        wait_until(is_full, LONG);
+        let requests = Requests::of(&client, &ids(&client, "workspaces"), &ids(&client, "jobs"), scale.rate);
+        let asking = scope.spawn(move || requests.send_while(|_| !ends.load(Ordering::SeqCst)));
+        for round in 1..=scale.rounds {
+            let answered = posters.answered();
+            wait_until(|| posters.answered() > answered && is_full(), LONG);
             let after = Duration::from_millis(round * STEP_MS % MOST_MS);
-            println!("kill {round} after {after:?}, {} jobs", load.answered());
             // The moment is what the test is about.
             thread::sleep(after);
             daemon.kill();
+            let killed = Instant::now();
+            daemon = Daemon::start(&workshop.cli);
+            starts.push(killed.elapsed());
+            println!("kill {round} after {after:?}, {} jobs, back in {:?}", posters.answered(), killed.elapsed());
             let ticked = lines(&ticks);
             wait_until(|| lines(&ticks) > ticked + 2, LONG);
             assert!(is_alive(agent), "the agent went with it");
-            daemon = Daemon::start(&workshop.cli);
         }
-        load.ends.store(true, Ordering::SeqCst);
-        for poster in posters {
+        ends.store(true, Ordering::SeqCst);
+        for poster in posting {
             poster.join().unwrap();
         }
+        let outcome = asking.join().unwrap();
         fs::write(&go, "").unwrap();
         let open = || workshop.jobs().iter().filter(|job| matches!(job.text("status"), "pending" | "running")).count();
-        wait_until(|| open() == 0, LONG * 2);
+        wait_until(|| open() == 0, LONG * 5);
         let happened = all_events(store);
         let newest = *happened.last().unwrap();
-        wait_until(|| load.events.lock().unwrap().last() >= Some(&newest), LONG);
+        wait_until(|| listeners.have_heard(newest), LONG);
+        let heard = listeners.end();
         daemon.terminate();
-        listener.join().unwrap();
-        let mut heard = load.events.lock().unwrap().clone();
-        heard.retain(|id| *id <= newest);
-        assert_eq!(heard, happened, "what was heard, and what happened");
+        (outcome, heard, happened)
     });
+    tell(&starts, &outcome, &heard, &happened);
 
-    assert_eq!(*load.faults.lock().unwrap(), Vec::<String>::new());
+    for Heard { mut ids, cut_off, refused } in heard {
+        ids.retain(|id| id <= happened.last().unwrap());
+        assert_eq!(ids, happened, "what was heard, and what happened");
+        assert_eq!((cut_off as u64, refused), (scale.rounds, Vec::new()), "once a death");
+    }
+    assert_eq!(outcome.refused, Vec::<String>::new());
+    assert!(outcome.answered() > 0);
+    assert_eq!(*posters.faults.lock().unwrap(), Vec::<String>::new());
     let job = workshop.job(&long);
     assert_eq!((job.text("status"), &job.0["attempt"], read_pid(&pid)), ("completed", &json!(1), agent));
-    let keys = load.jobs.into_inner().unwrap();
+    let keys = posters.jobs.into_inner().unwrap();
     let known: BTreeSet<String> = workshop.jobs().iter().map(|job| job.id().to_owned()).collect();
     let answered: BTreeSet<String> = keys.values().cloned().chain([long]).collect();
     assert_eq!(answered.len(), keys.len() + 1, "two keys got one job: {keys:?}");
@@ -139,9 +171,43 @@ fn kill_again_and_again(workshop: &Workshop, store: &str) {
     workshop.assert_nothing_runs();
 }
 
-#[expect(clippy::disallowed_methods, reason = "the variable is for tests")]
-fn rounds() -> u64 {
-    std::env::var(ROUNDS).map_or(FEW, |rounds| rounds.parse().expect("a number of rounds"))
+/// Makes them for issues, several at a time.
+fn make_workspaces(workshop: &Workshop, count: usize) {
+    let cli = &workshop.cli;
+    thread::scope(|scope| {
+        for first in 1..=POSTERS {
+            scope.spawn(move || {
+                for number in (first..=count).step_by(POSTERS) {
+                    cli.run(&["new", "--quiet", "--json", "--issue", &number.to_string()]).ok();
+                }
+            });
+        }
+    });
+}
+
+/// The ids of what there is.
+fn ids(client: &HttpClient, what: &str) -> Vec<String> {
+    let listed = client.get(&format!("/api/v1/{what}?limit=50")).expects(200).json();
+    listed[what].as_array().unwrap().iter().map(|thing| thing["id"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Says how it went.
+fn tell(starts: &[Duration], outcome: &Outcome, heard: &[Heard], happened: &[i64]) {
+    let mut starts = starts.to_vec();
+    starts.sort();
+    let cut_off: usize = heard.iter().map(|heard| heard.cut_off).sum();
+    println!(
+        "{} kills, back in {:?} (at most {:?}); {} requests answered ({:.0} a second), {} unanswered; \
+         {} events, heard by {} listeners that were cut off {cut_off} times",
+        starts.len(),
+        starts[starts.len() / 2],
+        starts[starts.len() - 1],
+        outcome.answered(),
+        outcome.rate(),
+        outcome.unanswered.len(),
+        happened.len(),
+        heard.len(),
+    );
 }
 
 /// Ends the load also when the test fails.
@@ -153,24 +219,22 @@ impl Drop for SetOnDrop<'_> {
     }
 }
 
-impl Load<'_> {
+impl Posters<'_> {
     fn answered(&self) -> usize {
         self.jobs.lock().unwrap().len()
     }
 
-    fn is_over(&self) -> bool {
-        self.ends.load(Ordering::SeqCst)
-    }
-
-    fn fault(&self, what: String) {
-        self.faults.lock().unwrap().push(what);
+    /// How many jobs have not begun yet.
+    fn waiting(&self) -> usize {
+        let begun = fs::read_dir(self.ran).unwrap().count();
+        self.answered().saturating_sub(begun)
     }
 
     /// Asks for jobs, each with a key of its own, and again until it is answered.
-    fn post(&self, poster: usize) {
+    fn post(&self, poster: usize, ends: &AtomicBool) {
         let mut number = 0;
-        while !self.is_over() {
-            if number >= self.round.load(Ordering::SeqCst) * JOBS_A_ROUND {
+        while !ends.load(Ordering::SeqCst) {
+            if self.waiting() >= self.queued {
                 thread::sleep(PAUSE);
                 continue;
             }
@@ -199,40 +263,8 @@ impl Load<'_> {
             // It is being answered, or the daemon ends.
             409 | 503 => false,
             _ => {
-                self.fault(format!("job {key}: {}", reply.told()));
+                self.faults.lock().unwrap().push(format!("job {key}: {}", reply.told()));
                 true
-            }
-        }
-    }
-
-    /// Looks at what there is.
-    fn read(&self) {
-        while !self.is_over() {
-            for target in ["/api/v1/workspaces", "/api/v1/jobs", "/ready", "/api/v1/schedules"] {
-                match self.client.try_send("GET", target, b"") {
-                    Ok(reply) if reply.status == 200 => {}
-                    Ok(reply) => self.fault(format!("{target}: {}", reply.told())),
-                    Err(_) => thread::sleep(PAUSE),
-                }
-            }
-        }
-    }
-
-    /// Listens to what happens, and comes back where it was cut off, until nobody answers any more.
-    fn listen(&self) {
-        let mut last = 0;
-        loop {
-            let client = self.client.with_header("Last-Event-ID", &last.to_string());
-            match client.try_events("/api/v1/events") {
-                Ok(Ok(mut stream)) => {
-                    while let Some(event) = stream.next_event() {
-                        last = event.id.expect("each has an id").parse().unwrap();
-                        self.events.lock().unwrap().push(last);
-                    }
-                }
-                Ok(Err(reply)) => self.fault(format!("events: {}", reply.told())),
-                Err(_) if self.is_over() => return,
-                Err(_) => thread::sleep(PAUSE),
             }
         }
     }

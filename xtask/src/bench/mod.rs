@@ -6,7 +6,6 @@
 mod cloning;
 mod image;
 mod job;
-mod load;
 mod machine;
 mod making;
 mod many;

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
+use spinney_testkit::{HttpClient, Listeners, Outcome, Requests};
 
 use super::Bench;
 use super::job::configure;
-use super::load::Server;
 use super::many::make_workspaces;
 use super::process::Process;
 use super::site::Site;
@@ -32,6 +32,7 @@ const WARM_UP: Duration = Duration::from_secs(5);
 const WATCHED: Duration = Duration::from_secs(20);
 const MOST_ROUNDS: usize = 2;
 const START_WITHIN: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_millis(10);
 
 const ANSWERED: &str = "half of them";
 const AT_START: &str = "when the load began";
@@ -52,25 +53,28 @@ pub fn load(bench: &Bench) -> Vec<Row> {
 
 fn measure_load(bench: &Bench, [slowest, errors, missed, memory]: [&mut Row; 4]) -> Result<()> {
     let daemon = Daemon::start(bench)?;
-    let listeners = daemon.server.listen(LISTENERS)?;
-    let targets = daemon.targets()?;
-    daemon.server.load(&targets, RATE, WARM_UP);
+    let listeners = daemon.listen()?;
+    let requests = daemon.requests()?;
+    requests.send_while(|due| due < WARM_UP);
     let lasts = if bench.rounds.slow == 1 { LASTS_SHORTLY } else { LASTS };
     let mut failed = 0;
     for _ in 0..bench.rounds.slow.min(MOST_ROUNDS) {
         memory.push(Some(AT_START), daemon.memory()?);
-        let outcome = daemon.server.load(&targets, RATE, lasts);
+        let outcome = requests.send_while(|due| due < lasts);
         slowest.push(None, outcome.percentile(99).context("no request was answered")?);
         slowest.push(Some(ANSWERED), outcome.percentile(50).context("no request was answered")?);
         missed.push(None, (100.0 - outcome.rate() / RATE * 100.0).max(0.0));
         memory.push(None, daemon.memory()?);
-        let asked = RATE * lasts.as_secs_f64();
-        errors.push(None, outcome.errors.len() as f64 / asked * 100.0);
-        failed += outcome.errors.len();
-        outcome.errors.iter().take(3).for_each(|error| eprintln!("   {error}"));
-        eprintln!("   {:.0} requests a second were answered, {} failed", outcome.rate(), outcome.errors.len());
+        let Outcome { refused, unanswered, .. } = &outcome;
+        let count = refused.len() + unanswered.len();
+        errors.push(None, count as f64 / (RATE * lasts.as_secs_f64()) * 100.0);
+        failed += count;
+        refused.iter().chain(unanswered).take(3).for_each(|error| eprintln!("   {error}"));
+        eprintln!("   {:.0} requests a second were answered, {count} failed", outcome.rate());
     }
-    let (heard, cut_off) = listeners.end();
+    let ended = listeners.end();
+    let heard: usize = ended.iter().map(|listener| listener.ids.len()).sum();
+    let cut_off: usize = ended.iter().map(|listener| listener.cut_off + listener.refused.len()).sum();
     eprintln!("   {heard} events were heard, {failed} requests failed, {cut_off} listeners were cut off");
     if cut_off > 0 {
         errors.push(None, cut_off as f64 / LISTENERS as f64 * 100.0);
@@ -95,7 +99,7 @@ fn measure_idle(bench: &Bench, alone: &mut Row, heard: &mut Row) -> Result<()> {
     thread::sleep(SETTLES_WITHIN);
     for _ in 0..bench.rounds.slow.min(MOST_ROUNDS) {
         alone.push(None, daemon.watch()?);
-        let listeners = daemon.server.listen(LISTENERS)?;
+        let listeners = daemon.listen()?;
         heard.push(None, daemon.watch()?);
         listeners.end();
     }
@@ -106,7 +110,7 @@ fn measure_idle(bench: &Bench, alone: &mut Row, heard: &mut Row) -> Result<()> {
 struct Daemon {
     child: Child,
     process: Process,
-    server: Server,
+    client: HttpClient,
     site: Site,
 }
 
@@ -131,11 +135,12 @@ impl Daemon {
             if started.elapsed() > START_WITHIN {
                 bail!("the daemon does not start: {}", fs::read_to_string(&log)?);
             }
-            thread::sleep(Duration::from_millis(10));
+            thread::sleep(PAUSE);
         };
-        let token = token["token"].as_str().context("no token")?.to_owned();
+        let token = token["token"].as_str().context("no token")?;
+        let client = HttpClient::tcp(address).with_token(token).with_header("Content-Type", "application/json");
         let process = Process::of_id(child.id());
-        let daemon = Self { child, process, server: Server { address, token }, site };
+        let daemon = Self { child, process, client, site };
         daemon.ask_for_jobs()?;
         Ok(daemon)
     }
@@ -146,11 +151,11 @@ impl Daemon {
         let repository = &repositories["repositories"][0]["id"];
         for number in 0..=JOBS {
             let body = json!({ "repository": repository, "agent": "sleeper", "prompt": format!("job {number}") });
-            self.server.ask("POST", "/api/v1/jobs", &body.to_string())?;
+            self.ask("POST", "/api/v1/jobs", &body.to_string())?;
         }
         let started = Instant::now();
         let running = || -> Result<usize> {
-            let listed = self.server.ask("GET", "/api/v1/jobs?status=running", "")?;
+            let listed = self.ask("GET", "/api/v1/jobs?status=running", "")?;
             Ok(listed["jobs"].as_array().map_or(0, Vec::len))
         };
         while running()? == 0 {
@@ -162,22 +167,36 @@ impl Daemon {
         Ok(())
     }
 
-    /// What is read, in turn.
-    fn targets(&self) -> Result<Vec<String>> {
+    /// Asks for one thing, and reads the document that is answered.
+    fn ask(&self, method: &str, target: &str, body: &str) -> Result<Value> {
+        let reply = self.client.try_send(method, target, body.as_bytes())?;
+        if !(200..300).contains(&reply.status) {
+            bail!("`{method} {target}` was answered with {}", reply.told());
+        }
+        serde_json::from_slice(&reply.body).with_context(|| format!("`{method} {target}` gave no JSON"))
+    }
+
+    /// What is read, again and again.
+    fn requests(&self) -> Result<Requests> {
         let ids = |what: &str| -> Result<Vec<String>> {
-            let listed = self.server.ask("GET", &format!("/api/v1/{what}?limit=50"), "")?;
+            let listed = self.ask("GET", &format!("/api/v1/{what}?limit=50"), "")?;
             let listed = listed[what].as_array().context("no list")?;
             Ok(listed.iter().filter_map(|thing| Some(thing["id"].as_str()?.to_owned())).collect())
         };
-        let (workspaces, jobs) = (ids("workspaces")?, ids("jobs")?);
-        let mut targets = Vec::new();
-        for (workspace, job) in workspaces.iter().zip(jobs.iter().cycle()) {
-            targets.push("/api/v1/workspaces".to_owned());
-            targets.push(format!("/api/v1/workspaces/{workspace}"));
-            targets.push("/api/v1/jobs".to_owned());
-            targets.push(format!("/api/v1/jobs/{job}"));
+        Ok(Requests::of(&self.client, &ids("workspaces")?, &ids("jobs")?, RATE))
+    }
+
+    /// Those who listen, all of them.
+    fn listen(&self) -> Result<Listeners> {
+        let listeners = Listeners::start(&self.client, LISTENERS);
+        let started = Instant::now();
+        while listeners.listening() < LISTENERS {
+            if started.elapsed() > START_WITHIN {
+                bail!("only {} of {LISTENERS} can listen", listeners.listening());
+            }
+            thread::sleep(PAUSE);
         }
-        Ok(targets)
+        Ok(listeners)
     }
 
     fn memory(&self) -> Result<f64> {
@@ -193,7 +212,7 @@ impl Daemon {
 
     fn end(mut self) -> Result<()> {
         let id = self.child.id().to_string();
-        let listed = self.server.ask("GET", "/api/v1/jobs?status=pending,running&limit=200", "")?;
+        let listed = self.ask("GET", "/api/v1/jobs?status=pending,running&limit=200", "")?;
         let jobs = listed["jobs"].as_array().map(Vec::as_slice).unwrap_or_default();
         let jobs: Vec<&str> = jobs.iter().filter_map(|job| job["id"].as_str()).collect();
         self.site.spinney(&[&["cancel", "--now"], jobs.as_slice()].concat())?;

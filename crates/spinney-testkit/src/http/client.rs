@@ -1,19 +1,16 @@
 //! A client that lets a test send any header, any body, and what is no HTTP at all.
 
 use std::fmt::Write as _;
-use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::os::unix::net::UnixStream;
+use std::io::{self, BufReader, Write};
+use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use serde_json::Value;
 
+use super::connection::Connection;
 use super::events::EventStream;
-use super::reply::{Body, Head, Reply};
-
-/// A server that is silent for longer has forgotten the request.
-const SILENCE: Duration = Duration::from_secs(30);
+use super::reply::{Head, Reply};
+use super::socket::{Place, Socket};
 
 /// Sends requests to one server, each over a connection of its own. A header has one value: the last that was given.
 #[derive(Debug, Clone)]
@@ -22,21 +19,25 @@ pub struct HttpClient {
     headers: Vec<(String, String)>,
 }
 
-#[derive(Debug, Clone)]
-enum Place {
-    Tcp(SocketAddr),
-    Unix(PathBuf),
-}
-
 impl HttpClient {
     #[must_use]
     pub fn tcp(address: SocketAddr) -> Self {
-        Self { place: Place::Tcp(address), headers: Vec::new() }.with_header("Host", &address.to_string())
+        Self::of(Place::Tcp(address)).with_header("Host", &address.to_string())
     }
 
     #[must_use]
     pub fn unix(socket: impl Into<PathBuf>) -> Self {
-        Self { place: Place::Unix(socket.into()), headers: Vec::new() }.with_header("Host", "localhost")
+        Self::of(Place::Unix(socket.into())).with_header("Host", "localhost")
+    }
+
+    fn of(place: Place) -> Self {
+        Self { place, headers: Vec::new() }.with_header("Connection", "close")
+    }
+
+    /// Sends the same requests over one connection, as long as it lasts.
+    #[must_use]
+    pub fn kept(&self) -> Connection {
+        Connection::new(self.without_header("Connection"))
     }
 
     /// The same with a header, in place of the one of that name.
@@ -104,14 +105,12 @@ impl HttpClient {
 
     /// The same where there may be nobody to answer.
     pub fn try_send(&self, method: &str, target: &str, body: &[u8]) -> io::Result<Reply> {
-        let (head, body) = self.exchange(&self.message(method, target, body), method)?;
-        Reply::read(head, body)
+        self.exchange(&self.message(method, target, body), method)
     }
 
     /// Sends bytes as they are, even if they are no HTTP, and reads the answer.
     pub fn send_raw(&self, bytes: &[u8]) -> io::Result<Reply> {
-        let (head, body) = self.exchange(bytes, "GET")?;
-        Reply::read(head, body)
+        self.exchange(bytes, "GET")
     }
 
     /// Asks for a stream of events, which must be granted.
@@ -127,15 +126,18 @@ impl HttpClient {
     /// The same where there may be nobody to answer, or another answer.
     pub fn try_events(&self, target: &str) -> io::Result<Result<EventStream, Reply>> {
         let client = self.with_header("Accept", "text/event-stream");
-        let (head, body) = client.exchange(&client.message("GET", target, b""), "GET")?;
+        let socket = self.connect()?;
+        let (mut writer, mut reader) = (socket.try_clone()?, BufReader::new(socket.try_clone()?));
+        let head = write_and_read_head(&mut writer, &mut reader, &client.message("GET", target, b""))?;
+        let body = head.body(reader, "GET")?;
         if head.status == 200 {
-            return Ok(Ok(EventStream::new(head, body)));
+            return Ok(Ok(EventStream::new(head, body, socket)));
         }
         Reply::read(head, body).map(Err)
     }
 
-    fn message(&self, method: &str, target: &str, body: &[u8]) -> Vec<u8> {
-        let mut head = format!("{method} {target} HTTP/1.1\r\nConnection: close\r\n");
+    pub(super) fn message(&self, method: &str, target: &str, body: &[u8]) -> Vec<u8> {
+        let mut head = format!("{method} {target} HTTP/1.1\r\n");
         for (name, value) in &self.headers {
             let _ = write!(head, "{name}: {value}\r\n");
         }
@@ -145,25 +147,28 @@ impl HttpClient {
         [head.as_bytes(), b"\r\n", body].concat()
     }
 
-    fn exchange(&self, message: &[u8], method: &str) -> io::Result<(Head, Body)> {
-        let (mut writer, reader): (Box<dyn Write>, Box<dyn Read + Send>) = match &self.place {
-            Place::Tcp(address) => {
-                let stream = TcpStream::connect(address)?;
-                stream.set_read_timeout(Some(SILENCE))?;
-                stream.set_write_timeout(Some(SILENCE))?;
-                (Box::new(stream.try_clone()?), Box::new(stream))
-            }
-            Place::Unix(socket) => {
-                let stream = UnixStream::connect(socket)?;
-                stream.set_read_timeout(Some(SILENCE))?;
-                stream.set_write_timeout(Some(SILENCE))?;
-                (Box::new(stream.try_clone()?), Box::new(stream))
-            }
-        };
-        // A server may refuse, and close, before it has read all; what it answered is still to be read.
-        let written = writer.write_all(message);
-        Head::read(reader, method).map_err(|error| written.err().unwrap_or(error))
+    pub(super) fn connect(&self) -> io::Result<Socket> {
+        Socket::connect(&self.place)
     }
+
+    fn exchange(&self, message: &[u8], method: &str) -> io::Result<Reply> {
+        let socket = self.connect()?;
+        let (mut writer, mut reader) = (socket.try_clone()?, BufReader::new(socket));
+        let head = write_and_read_head(&mut writer, &mut reader, message)?;
+        let body = head.body(reader, method)?;
+        Reply::read(head, body)
+    }
+}
+
+/// Sends a message and reads up to where the answer's body begins.
+pub(super) fn write_and_read_head(
+    writer: &mut Socket,
+    reader: &mut BufReader<Socket>,
+    message: &[u8],
+) -> io::Result<Head> {
+    // A server may refuse, and close, before it has read all; what it answered is still to be read.
+    let written = writer.write_all(message);
+    Head::read(reader).map_err(|error| written.err().unwrap_or(error))
 }
 
 fn escape(text: &str) -> String {

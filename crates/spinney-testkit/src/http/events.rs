@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, ErrorKind};
 
 use super::reply::{Body, Head};
+use super::socket::Socket;
 
 /// One event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,16 +27,33 @@ impl ServerEvent {
     }
 }
 
+/// Ends a stream from elsewhere.
+#[derive(Debug)]
+pub(crate) struct Closer(Socket);
+
+impl Closer {
+    pub fn close(&self) {
+        // It may have ended by itself.
+        let _ = self.0.shut_down();
+    }
+}
+
 /// A stream that goes on until the server, or who drops this, ends it.
 #[derive(Debug)]
 pub struct EventStream {
     headers: Vec<(String, String)>,
     reader: BufReader<Body>,
+    socket: Socket,
 }
 
 impl EventStream {
-    pub(super) fn new(head: Head, body: Body) -> Self {
-        Self { headers: head.headers, reader: BufReader::new(body) }
+    pub(super) fn new(head: Head, body: Body, socket: Socket) -> Self {
+        Self { headers: head.headers, reader: BufReader::new(body), socket }
+    }
+
+    /// What ends it while somebody else reads it.
+    pub(crate) fn closer(&self) -> std::io::Result<Closer> {
+        self.socket.try_clone().map(Closer)
     }
 
     #[must_use]

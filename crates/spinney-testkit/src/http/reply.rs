@@ -1,11 +1,12 @@
 //! Reads what a server answers.
 
 use std::fmt;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 
 use serde_json::Value;
 
 use super::request::{line, malformed};
+use super::socket::Socket;
 
 /// A whole answer.
 #[derive(Debug, Clone)]
@@ -17,7 +18,7 @@ pub struct Reply {
 }
 
 impl Reply {
-    pub(super) fn read(head: Head, mut body: Body) -> io::Result<Self> {
+    pub(super) fn read(head: Head, mut body: Body<impl BufRead>) -> io::Result<Self> {
         let mut bytes = Vec::new();
         body.read_to_end(&mut bytes)?;
         Ok(Self { status: head.status, headers: head.headers, body: bytes })
@@ -74,8 +75,7 @@ pub(super) struct Head {
 
 impl Head {
     /// Reads up to where the body begins.
-    pub fn read(stream: Box<dyn Read + Send>, method: &str) -> io::Result<(Self, Body)> {
-        let mut reader = BufReader::new(stream);
+    pub fn read(mut reader: &mut impl BufRead) -> io::Result<Self> {
         let first = line(&mut reader)?;
         let status = first.split(' ').nth(1).and_then(|word| word.parse().ok()).ok_or_else(malformed)?;
         let mut head = Self { status, headers: Vec::new() };
@@ -87,8 +87,17 @@ impl Head {
             let (name, value) = header.split_once(':').ok_or_else(malformed)?;
             head.headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
         }
-        let rest = head.body_framing(method)?;
-        Ok((head, Body { reader, rest }))
+        Ok(head)
+    }
+
+    /// The body of an answer to such a request.
+    pub fn body<R>(&self, reader: R, method: &str) -> io::Result<Body<R>> {
+        Ok(Body { reader, rest: self.body_framing(method)? })
+    }
+
+    /// Whether another answer may follow on the same connection.
+    pub fn is_kept(&self) -> bool {
+        !self.headers.iter().any(|(name, value)| name == "connection" && value.eq_ignore_ascii_case("close"))
     }
 
     fn body_framing(&self, method: &str) -> io::Result<Rest> {
@@ -117,18 +126,18 @@ enum Rest {
 }
 
 /// A body that is still being read.
-pub(super) struct Body {
-    reader: BufReader<Box<dyn Read + Send>>,
+pub(super) struct Body<R = BufReader<Socket>> {
+    reader: R,
     rest: Rest,
 }
 
-impl fmt::Debug for Body {
+impl<R> fmt::Debug for Body<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Body").field("rest", &self.rest).finish_non_exhaustive()
     }
 }
 
-impl Read for Body {
+impl<R: BufRead> Read for Body<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if matches!(self.rest, Rest::Chunk(0)) {
             let size = line(&mut self.reader)?;
