@@ -27,7 +27,7 @@ pub fn run(arguments: &[&str]) -> Result<ExitCode> {
     Ok(chore::step(&heading, &mut command)?.unwrap_or(ExitCode::SUCCESS))
 }
 
-/// The daemon under load, on both databases.
+/// The daemon under load, as it is released, on both databases.
 fn run_serve(arguments: &[&str]) -> Result<ExitCode> {
     let Options { rounds, seed } = parse(arguments, SERVE_ROUNDS)?;
     ensure!(seed.is_none(), "the daemon's deaths have no seed");
@@ -37,7 +37,7 @@ fn run_serve(arguments: &[&str]) -> Result<ExitCode> {
     // PostgreSQL's programs come last, so that they hide nothing.
     let paths = env::split_paths(&path).chain([programs.directory]);
     let mut command = chore::cargo();
-    command.args(["test", "--package", "spinney", "--features", "fail-points", "--test", "serve_death"]);
+    command.args(["test", "--release", "--package", "spinney", "--test", "serve_death"]);
     command.args(["--", "--nocapture", "--test-threads=1"]).env("SPINNEY_SERVE_CRASH_ROUNDS", rounds.to_string());
     command.env("PATH", env::join_paths(paths)?).env("SPINNEY_TEST_POSTGRES_URL", cluster.url());
     let heading = format!("the daemon killed {rounds} times under load");

@@ -11,10 +11,10 @@ mod ci;
 mod crash;
 mod description;
 mod fuzz;
-mod git_part;
 mod gits;
 mod npm;
 mod packages;
+mod part;
 mod postgres;
 mod test;
 mod webhooks;
@@ -27,7 +27,8 @@ Usage: cargo xtask <CHORE>
 
 Chores:
   test [--agents] [-- ARGS]
-                  runs all tests, with a throw-away PostgreSQL, and those that touch git with every git on PATH;
+                  runs all tests, with a throw-away PostgreSQL, those of the daemon with their stores on that, too,
+                  and those that touch git with every git on PATH;
                   ARGS go to `cargo test` (with `-p CRATE` among them, only that crate is tested). Claude Code is
                   installed for them; with `--agents` Codex, Gemini CLI and opencode, too
   test --api [--examples N]
@@ -40,7 +41,8 @@ Chores:
   crash [--rounds N] [--seed N]
                   lets Spinney die at every step of every operation, and N times at random
   crash --serve [--rounds N]
-                  kills the daemon N times under load
+                  kills the daemon, as it is released, N times under the load that the bench puts on it, on SQLite
+                  and on PostgreSQL
   fuzz [--minutes N]
                   tries the parsers, verifiers and names with many more cases than their tests do, for so long
   ci              checks format and lints, then runs all tests
@@ -58,7 +60,7 @@ fn main() -> ExitCode {
         ["test", "--", rest @ ..] => test::run(false, rest),
         ["test", "--agents", "--", rest @ ..] => test::run(true, rest),
         ["test", "--api", rest @ ..] => api::run(rest),
-        [git_part::CHORE, program, rest @ ..] => git_part::run(program, rest),
+        [part::CHORE, name, program, rest @ ..] => part::run(name, program, rest),
         ["bench", rest @ ..] => bench::run(rest),
         ["crash", rest @ ..] => crash::run(rest),
         ["fuzz", rest @ ..] => fuzz::run(rest),

@@ -12,9 +12,9 @@ use crate::agents;
 use crate::browser;
 use crate::chore;
 use crate::description;
-use crate::git_part;
 use crate::gits;
 use crate::packages;
+use crate::part::Part;
 use crate::postgres::{Cluster, Programs};
 use crate::webhooks;
 
@@ -23,7 +23,8 @@ const THREADS_PER_CORE: usize = 2;
 /// Kills at random with each git but the first.
 const FEWER_ROUNDS: &str = "8";
 
-/// Runs the suite with the first git on `PATH`, then the part that touches git with every other one. All real agents
+/// Runs the suite with the first git on `PATH`, then the part of the daemon on PostgreSQL, then the part that touches git
+/// with every other one. All real agents
 /// take part if they are wanted; one does anyway.
 pub fn run(wants_agents: bool, arguments: &[&str]) -> Result<ExitCode> {
     let path = env::var_os("PATH").context("`PATH` is not set")?;
@@ -44,13 +45,19 @@ pub fn run(wants_agents: bool, arguments: &[&str]) -> Result<ExitCode> {
     if let Some(code) = chore::step(&heading, suite.command(None)?.args(arguments))? {
         return Ok(code);
     }
+    let heading = "tests of the daemon on PostgreSQL";
+    let mut command = suite.command(None)?;
+    command.env("SPINNEY_TEST_STORE", "postgres").args(["--config", &Part::Postgres.runner()?]);
+    if let Some(code) = chore::step(heading, command.args(arguments))? {
+        return Ok(code);
+    }
     for git in others {
         let directory = git.alone()?;
         let heading = format!("tests that touch git with git {} ({})", git.version, git.program.display());
         let mut command = suite.command(Some(directory.path().to_owned()))?;
         command.env("SPINNEY_TEST_GIT", &git.program).env("SPINNEY_CRASH_ROUNDS", FEWER_ROUNDS);
         if !chooses_packages(arguments) {
-            command.args(["--config", &git_part::runner()?]);
+            command.args(["--config", &Part::Git.runner()?]);
         }
         if let Some(code) = chore::step(&heading, command.args(arguments))? {
             return Ok(code);

@@ -54,6 +54,15 @@ impl PostgresDatabase {
     pub fn query(&self, sql: &str) -> String {
         psql(&self.url, sql).ok().stdout.trim_end().to_owned()
     }
+
+    /// All rows of all tables, as text.
+    #[track_caller]
+    pub fn contents(&self) -> String {
+        self.query(
+            "select query_to_xml(format('select * from %I', table_name), true, false, '') \
+             from information_schema.tables where table_schema = 'public'",
+        )
+    }
 }
 
 impl Drop for PostgresDatabase {
@@ -97,6 +106,8 @@ mod tests {
         one.query("create table t (a bigint)");
         assert_eq!(one.query("select count(*) from information_schema.tables where table_name = 't'"), "1");
         assert_eq!(two.query("select count(*) from information_schema.tables where table_name = 't'"), "0");
+        one.query("insert into t values (4711)");
+        assert!(one.contents().contains("4711") && !two.contents().contains("4711"));
         let count = format!("select count(*) from pg_database where datname = '{}'", one.name());
         assert_eq!(two.query(&count), "1");
         drop(one);

@@ -11,7 +11,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tempfile::TempDir;
 
 use crate::process::{self, Ran};
-use crate::{Cli, TestRepository};
+use crate::{Cli, PostgresDatabase, TestRepository, postgres_database};
+
+/// Says, as `postgres`, where the tests have their stores; set by `cargo xtask test`.
+const STORE: &str = "SPINNEY_TEST_STORE";
+
+/// The store's name in Spinney's home.
+const SQLITE_FILE: &str = "spinney.db";
 
 const GIT_CONFIG: &str = "\
 [user]
@@ -29,7 +35,8 @@ const GIT_CONFIG: &str = "\
 \tallow = always
 ";
 
-/// A temporary directory with its own `HOME`, git configuration and Spinney home. Clones share it; it goes with the last.
+/// A temporary directory with its own `HOME`, git configuration, Spinney home and store. Clones share it; it goes with the
+/// last.
 #[derive(Debug, Clone)]
 pub struct Sandbox(Arc<Inner>);
 
@@ -38,6 +45,8 @@ struct Inner {
     /// Held for its `Drop`.
     _directory: TempDir,
     path: PathBuf,
+    /// Where the store is, if not in Spinney's home.
+    database: Option<PostgresDatabase>,
     counter: AtomicUsize,
 }
 
@@ -50,23 +59,31 @@ impl Default for Sandbox {
 impl Sandbox {
     #[must_use]
     pub fn new() -> Self {
-        Self::of(tempfile::Builder::new().prefix("spinney-test-").tempdir().expect("a temporary directory"))
+        Self::of(temporary(), wanted_database())
+    }
+
+    /// With its store on PostgreSQL.
+    #[must_use]
+    #[track_caller]
+    pub fn on_postgres() -> Self {
+        Self::of(temporary(), Some(postgres_database()))
     }
 
     /// In a directory of somebody's choice, as that of another file system.
     #[must_use]
     pub fn inside(directory: &Path) -> Self {
         let builder = &mut tempfile::Builder::new();
-        Self::of(builder.prefix("spinney-test-").tempdir_in(directory).expect("a directory that can be written"))
+        let directory = builder.prefix("spinney-test-").tempdir_in(directory).expect("a directory that can be written");
+        Self::of(directory, wanted_database())
     }
 
-    fn of(directory: TempDir) -> Self {
+    fn of(directory: TempDir, database: Option<PostgresDatabase>) -> Self {
         let path = directory.path().canonicalize().expect("the temporary directory exists");
         for name in ["home", "repositories", "remotes", "clones"] {
             fs::create_dir(path.join(name)).expect("the temporary directory can be written");
         }
         fs::write(path.join("home/.gitconfig"), GIT_CONFIG).expect("the temporary directory can be written");
-        Self(Arc::new(Inner { _directory: directory, path, counter: AtomicUsize::new(0) }))
+        Self(Arc::new(Inner { _directory: directory, path, database, counter: AtomicUsize::new(0) }))
     }
 
     /// The directory that holds all of it, without links in its path.
@@ -85,6 +102,30 @@ impl Sandbox {
     #[must_use]
     pub fn spinney_home(&self) -> PathBuf {
         self.path().join("spinney")
+    }
+
+    /// The database that holds the store, if one does.
+    #[must_use]
+    pub fn database(&self) -> Option<&PostgresDatabase> {
+        self.0.database.as_ref()
+    }
+
+    /// The URL of the store.
+    #[must_use]
+    pub fn store_url(&self) -> String {
+        let file = || format!("sqlite:{}", self.spinney_home().join(SQLITE_FILE).display());
+        self.database().map_or_else(file, |database| database.url().to_owned())
+    }
+
+    /// Whether a text is somewhere in the store.
+    #[must_use]
+    pub fn store_holds(&self, text: &str) -> bool {
+        let holds = |bytes: &[u8]| bytes.windows(text.len()).any(|window| window == text.as_bytes());
+        let file = |suffix: &str| self.spinney_home().join(format!("{SQLITE_FILE}{suffix}"));
+        match self.database() {
+            Some(database) => holds(database.contents().as_bytes()),
+            None => ["", "-wal"].into_iter().any(|suffix| holds(&fs::read(file(suffix)).unwrap_or_default())),
+        }
     }
 
     /// The person's configuration file; not made ahead.
@@ -118,7 +159,8 @@ impl Sandbox {
             ("TERM", "dumb".into()),
             ("PATH", env::var_os("PATH").expect("PATH is set")),
         ];
-        own.into_iter().map(|(name, value)| (name.into(), value)).collect()
+        let store = self.database().map(|database| ("SPINNEY_DATABASE_URL", database.url().into()));
+        own.into_iter().chain(store).map(|(name, value)| (name.into(), value)).collect()
     }
 
     /// A command with this sandbox's environment.
@@ -180,6 +222,19 @@ impl Sandbox {
         let number = self.0.counter.fetch_add(1, Ordering::Relaxed);
         self.path().join(directory).join(number.to_string())
     }
+}
+
+fn temporary() -> TempDir {
+    tempfile::Builder::new().prefix("spinney-test-").tempdir().expect("a temporary directory")
+}
+
+/// One, where the tests run on PostgreSQL.
+#[track_caller]
+fn wanted_database() -> Option<PostgresDatabase> {
+    env::var_os(STORE).map(|store| {
+        assert_eq!(store, "postgres", "`{STORE}` names no other store");
+        postgres_database()
+    })
 }
 
 #[cfg(test)]

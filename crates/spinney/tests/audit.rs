@@ -10,10 +10,10 @@ use serde_json::Value;
 use spinney_store::{Event, Store, StoreUrl};
 
 fn events(workshop: &Workshop) -> Vec<Event> {
-    let path = workshop.story.sandbox().spinney_home().join("spinney.db");
+    let url = StoreUrl::parse(&workshop.story.sandbox().store_url()).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let store = Store::open(&StoreUrl::Sqlite(path)).await.unwrap();
+        let store = Store::open(&url).await.unwrap();
         let events = store.read().await.unwrap().events("local", 0, 1000).await.unwrap();
         events.into_iter().map(|(_, event)| event).collect()
     })

@@ -56,18 +56,6 @@ fn a_running_job_outlives_the_daemon_and_the_next_one_follows_it() {
 }
 
 #[test]
-fn a_home_has_one_daemon_and_its_socket_is_the_owners() {
-    use std::os::unix::fs::PermissionsExt;
-    let workshop = workshop("");
-    let _daemon = Daemon::start(&workshop.cli);
-    let refused = workshop.cli.run(&["serve", "--listen", "127.0.0.1:0"]).exits(5);
-    assert!(refused.stderr.contains("another daemon serves"), "{}", refused.stderr);
-    let socket = workshop.story.sandbox().spinney_home().join("serve.socket");
-    assert_eq!(fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
-    owner(&workshop).get("/api/v1/workspaces").expects(200);
-}
-
-#[test]
 fn an_interrupted_job_is_taken_up_again_as_often_as_its_agent_says() {
     let workshop = workshop("max_attempts = 2\n[limits]\nmax_workers = 1\n");
     let _daemon = Daemon::start(&workshop.cli);

@@ -203,8 +203,7 @@ fn expired_token(place: &Place) -> String {
 /// The row of long work of the owner's, which the program makes only of what takes long.
 fn operation(place: &Place) -> String {
     let id = OperationId::generate();
-    let path = place.workshop.story.sandbox().spinney_home().join("spinney.db");
-    let url = StoreUrl::parse(&format!("sqlite:{}", path.display())).unwrap();
+    let url = StoreUrl::parse(&place.workshop.story.sandbox().store_url()).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let store = Store::open(&url).await.unwrap();

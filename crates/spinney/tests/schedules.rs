@@ -30,6 +30,8 @@ impl Daemon {
         let mut layers = Layers::new();
         layers.file(&story.sandbox().config_file(), &config).unwrap();
         let mut environment = story.sandbox().environment();
+        let texts = environment.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
+        layers.environment(texts).unwrap();
         environment.extend(forge.map(|forge| ("GITHUB_TOKEN".into(), forge.token().into())));
         let home = story.sandbox().spinney_home();
         let options = EngineOptions { home, account: "local".to_owned(), layers, environment };

@@ -16,7 +16,7 @@ use common::Story;
 use job_support::{LONG, Workshop, is_alive, read_pid};
 use serde_json::json;
 use spinney_store::{Store, StoreUrl};
-use spinney_testkit::{Daemon, Heard, HttpClient, Listeners, Outcome, Requests, postgres_database, wait_until};
+use spinney_testkit::{Daemon, Heard, HttpClient, Listeners, Outcome, Requests, Sandbox, wait_until};
 
 /// How often it is killed under the whole load; `cargo xtask crash --serve` says it.
 const ROUNDS: &str = "SPINNEY_SERVE_CRASH_ROUNDS";
@@ -54,18 +54,12 @@ impl Scale {
 
 #[test]
 fn a_daemon_that_is_killed_comes_back_and_nothing_is_lost() {
-    let workshop = Workshop::new(SETTINGS);
-    let file = workshop.story.sandbox().spinney_home().join("spinney.db");
-    kill_again_and_again(&workshop, &format!("sqlite:{}", file.display()));
+    kill_again_and_again(Sandbox::new());
 }
 
 #[test]
 fn so_it_does_on_postgresql() {
-    let database = postgres_database();
-    let mut story = Story::new();
-    story.cli = story.cli.with_variable("SPINNEY_DATABASE_URL", database.url());
-    kill_again_and_again(&Workshop::of(story, SETTINGS), database.url());
-    assert_eq!(database.query("select count(*) from jobs where status in ('pending', 'running')"), "0");
+    kill_again_and_again(Sandbox::on_postgres());
 }
 
 /// Those who ask for jobs while the daemon comes and goes.
@@ -81,7 +75,8 @@ struct Posters<'a> {
     faults: Mutex<Vec<String>>,
 }
 
-fn kill_again_and_again(workshop: &Workshop, store: &str) {
+fn kill_again_and_again(sandbox: Sandbox) {
+    let workshop = &Workshop::of(Story::of(sandbox.repository("app").with_remote()), SETTINGS);
     let scale = Scale::wanted();
     let made = workshop.cli.run(&["token", "create", "--json", "--name", "t", "--scope", "write"]).ok().json();
     let token = made["token"].as_str().unwrap();
@@ -95,7 +90,7 @@ fn kill_again_and_again(workshop: &Workshop, store: &str) {
     let repositories = workshop.cli.run(&["repo", "ls", "--json"]).ok().json();
 
     // The socket is at the same place whichever daemon listens.
-    let socket = workshop.story.sandbox().spinney_home().join("serve.socket");
+    let socket = sandbox.spinney_home().join("serve.socket");
     let client = HttpClient::unix(socket).with_token(token);
     let posters = Posters {
         client: client.clone(),
@@ -113,13 +108,22 @@ fn kill_again_and_again(workshop: &Workshop, store: &str) {
         let _ended = SetOnDrop(&ends);
         let (posters, ends) = (&posters, &ends);
         let posting: Vec<_> = (0..POSTERS).map(|number| scope.spawn(move || posters.post(number, ends))).collect();
-        let is_full = || posters.waiting() + POSTERS >= scale.queued && listeners.listening() == scale.listeners;
-        wait_until(is_full, LONG);
+        let everybody = |answered: usize| {
+            let deadline = Instant::now() + LONG;
+            loop {
+                let (jobs, waiting, listening) = (posters.answered(), posters.waiting(), listeners.listening());
+                if jobs > answered && waiting + POSTERS >= scale.queued && listening == scale.listeners {
+                    break;
+                }
+                assert!(Instant::now() < deadline, "{jobs} jobs, {waiting} wait, {listening} listen");
+                thread::sleep(PAUSE);
+            }
+        };
+        everybody(0);
         let requests = Requests::of(&client, &ids(&client, "workspaces"), &ids(&client, "jobs"), scale.rate);
         let asking = scope.spawn(move || requests.send_while(|_| !ends.load(Ordering::SeqCst)));
         for round in 1..=scale.rounds {
-            let answered = posters.answered();
-            wait_until(|| posters.answered() > answered && is_full(), LONG);
+            everybody(posters.answered());
             let after = Duration::from_millis(round * STEP_MS % MOST_MS);
             // The moment is what the test is about.
             thread::sleep(after);
@@ -140,7 +144,7 @@ fn kill_again_and_again(workshop: &Workshop, store: &str) {
         fs::write(&go, "").unwrap();
         let open = || workshop.jobs().iter().filter(|job| matches!(job.text("status"), "pending" | "running")).count();
         wait_until(|| open() == 0, LONG * 5);
-        let happened = all_events(store);
+        let happened = all_events(&sandbox.store_url());
         let newest = *happened.last().unwrap();
         wait_until(|| listeners.have_heard(newest), LONG);
         let heard = listeners.end();
@@ -243,9 +247,7 @@ impl Posters<'_> {
             let body = json!({ "repository": self.repository, "agent": "coder", "prompt": prompt }).to_string();
             let client =
                 self.client.with_header("Idempotency-Key", &key).with_header("Content-Type", "application/json");
-            while !self.try_post(&client, &key, &body) {
-                thread::sleep(PAUSE);
-            }
+            wait_until(|| self.try_post(&client, &key, &body), LONG);
             number += 1;
         }
     }
