@@ -5,9 +5,10 @@
 mod common;
 mod job_support;
 
-use job_support::{Workshop, read_pid};
+use job_support::{LONG, Process, Workshop, processes, read_pid};
 use serde_json::Value;
 use spinney_store::{Event, Store, StoreUrl};
+use spinney_testkit::wait_until;
 
 fn events(workshop: &Workshop) -> Vec<Event> {
     let url = StoreUrl::parse(&workshop.story.sandbox().store_url()).unwrap();
@@ -60,7 +61,7 @@ fn a_job_that_waits_says_for_what_and_is_cancelled_once() {
     let first = workshop.detach(&["--issue", "1"], &format!("pid {pid}\nwait-for {go}"));
     read_pid(&workshop.beside("pid"));
     let second = workshop.detach(&["--issue", "2"], "write a.txt a");
-    spinney_testkit::wait_until(|| !told(&events(&workshop), "job.waiting", "waits_for").is_empty(), job_support::LONG);
+    wait_until(|| !told(&events(&workshop), "job.waiting", "waits_for").is_empty(), LONG);
     workshop.cli.run(&["cancel", &first]).ok();
     workshop.wait_for_end(&first);
     workshop.wait_for_end(&second);
@@ -88,6 +89,11 @@ fn what_becomes_of_a_workspace_is_told_once() {
     run(&["new", "--issue", "2"]);
     run(&["rm", "issue-2"]);
     run(&["trash", "purge", "--all"]);
+    // The pool is filled again beside all that.
+    let home = workshop.story.sandbox().spinney_home();
+    let fills =
+        |process: &Process| process.line.contains(home.to_str().unwrap()) && process.line.contains("--background");
+    wait_until(|| processes(fills).is_empty(), LONG);
     let events = events(&workshop);
     let of = |name: &str| {
         let events: Vec<_> = events.iter().filter(|event| event.detail["name"] == name).cloned().collect();
