@@ -26,6 +26,8 @@ const MOST_MS: u64 = 400;
 const STEP_MS: u64 = 147;
 const POSTERS: usize = 3;
 const PAUSE: Duration = Duration::from_millis(20);
+/// On a machine that can't bear the whole load, all takes its time.
+const PATIENCE: Duration = Duration::from_secs(300);
 const SETTINGS: &str = "[limits]\nmax_workers = 3\nmax_workspaces = 3000\n";
 
 /// What it is killed under, and how often.
@@ -34,14 +36,16 @@ struct Scale {
     workspaces: usize,
     /// Jobs that wait.
     queued: usize,
+    /// How long each of them takes at least, so that they do not end faster than others are asked for.
+    job_seconds: u64,
     listeners: usize,
     /// Requests in a second.
     rate: f64,
 }
 
 impl Scale {
-    const FEW: Self = Self { rounds: 3, workspaces: 3, queued: 5, listeners: 4, rate: 40.0 };
-    const WHOLE: Self = Self { rounds: 20, workspaces: 200, queued: 50, listeners: 100, rate: 500.0 };
+    const FEW: Self = Self { rounds: 3, workspaces: 3, queued: 5, job_seconds: 0, listeners: 4, rate: 40.0 };
+    const WHOLE: Self = Self { rounds: 20, workspaces: 200, queued: 50, job_seconds: 2, listeners: 100, rate: 500.0 };
 
     #[expect(clippy::disallowed_methods, reason = "the variable is for tests")]
     fn wanted() -> Self {
@@ -70,6 +74,7 @@ struct Posters<'a> {
     repository: String,
     /// How many jobs wait, if the machine keeps up.
     queued: usize,
+    job_seconds: u64,
     /// The job that each key was answered with.
     jobs: Mutex<BTreeMap<String, String>>,
     faults: Mutex<Vec<String>>,
@@ -97,6 +102,7 @@ fn kill_again_and_again(sandbox: Sandbox) {
         ran: &ran,
         repository: repositories["repositories"][0]["id"].as_str().unwrap().to_owned(),
         queued: scale.queued,
+        job_seconds: scale.job_seconds,
         jobs: Mutex::default(),
         faults: Mutex::default(),
     };
@@ -109,7 +115,7 @@ fn kill_again_and_again(sandbox: Sandbox) {
         let (posters, ends) = (&posters, &ends);
         let posting: Vec<_> = (0..POSTERS).map(|number| scope.spawn(move || posters.post(number, ends))).collect();
         let everybody = |answered: usize| {
-            let deadline = Instant::now() + LONG;
+            let deadline = Instant::now() + PATIENCE;
             loop {
                 let (jobs, waiting, listening) = (posters.answered(), posters.waiting(), listeners.listening());
                 if jobs > answered && waiting + POSTERS >= scale.queued && listening == scale.listeners {
@@ -143,7 +149,7 @@ fn kill_again_and_again(sandbox: Sandbox) {
         let outcome = asking.join().unwrap();
         fs::write(&go, "").unwrap();
         let open = || workshop.jobs().iter().filter(|job| matches!(job.text("status"), "pending" | "running")).count();
-        wait_until(|| open() == 0, LONG * 5);
+        wait_until(|| open() == 0, PATIENCE);
         let happened = all_events(&sandbox.store_url());
         let newest = *happened.last().unwrap();
         wait_until(|| listeners.have_heard(newest), LONG);
@@ -243,11 +249,11 @@ impl Posters<'_> {
                 continue;
             }
             let key = format!("{poster}-{number}");
-            let prompt = format!("append {} x\nprint done", self.ran.join(&key).display());
+            let prompt = format!("append {} x\nsleep {}", self.ran.join(&key).display(), self.job_seconds);
             let body = json!({ "repository": self.repository, "agent": "coder", "prompt": prompt }).to_string();
             let client =
                 self.client.with_header("Idempotency-Key", &key).with_header("Content-Type", "application/json");
-            wait_until(|| self.try_post(&client, &key, &body), LONG);
+            wait_until(|| self.try_post(&client, &key, &body), PATIENCE);
             number += 1;
         }
     }
