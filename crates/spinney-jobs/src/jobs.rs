@@ -51,6 +51,9 @@ pub enum Busy {
 
 /// How long ago a job may have been interrupted for a daemon to take it up again.
 const RESUMED_WITHIN: Duration = Duration::from_secs(60 * 60);
+/// How often the process of a job is started that has not begun, whatever its agent says: nothing was tried yet, and who
+/// asked for it may have died before there was one.
+const STARTED_AT_MOST: u32 = 3;
 /// How long a job's process may take to leave after it wrote how the job ended.
 const LEAVES_WITHIN: Duration = Duration::from_secs(5);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -356,8 +359,10 @@ impl<'e> Jobs<'e> {
             return false;
         };
         Agent::find(&context, &name).is_ok_and(|agent| {
+            let most = agent.config.max_attempts;
             // A process that dies before it begins makes no attempt, and must not be started for ever.
-            job.attempt.max(job.outcome.resumed + 1) < agent.config.max_attempts
+            let most = if job.attempt == 0 { most.max(STARTED_AT_MOST) } else { most };
+            job.attempt.max(job.outcome.resumed + 1) < most
         })
     }
 

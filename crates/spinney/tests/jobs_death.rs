@@ -13,7 +13,7 @@ use job_support::{LONG, Offered, Workshop, is_alive, read_pid, runner_of, signal
 use kill::{Random, Victim, kill};
 use rustix::process::Signal;
 use spinney_engine::fail::POINTS;
-use spinney_testkit::wait_until;
+use spinney_testkit::{Daemon, HttpClient, wait_until};
 
 /// How a process ends that `abort` ended.
 const ABORTED: i32 = 134;
@@ -54,6 +54,23 @@ fn a_death_at_any_step_makes_nothing_twice() {
         workshop.assert_nothing_runs();
         workshop.story.assert_nothing_left_over();
     }
+}
+
+#[test]
+fn a_job_that_a_daemon_recorded_and_did_not_start_is_started_by_the_next() {
+    let workshop = Workshop::new("");
+    workshop.cli.run(&["status"]).ok();
+    let dying = Daemon::start(&workshop.cli.with_variable("SPINNEY_FAIL", "job.recorded"));
+    let client = HttpClient::unix(workshop.story.sandbox().spinney_home().join("serve.socket"));
+    let client = client.with_header("Idempotency-Key", "one").with_header("Content-Type", "application/json");
+    let asked = serde_json::json!({ "repository": "local/app", "agent": "coder", "prompt": "write a.txt a" });
+    let asked = asked.to_string();
+    assert!(client.try_send("POST", "/api/v1/jobs", asked.as_bytes()).is_err(), "it died");
+    drop(dying);
+    let _daemon = Daemon::start(&workshop.cli);
+    let reply = client.send("POST", "/api/v1/jobs", asked.as_bytes()).expects(202).json();
+    let job = workshop.wait_for(reply["id"].as_str().unwrap(), "completed");
+    assert_eq!((&job.0["attempt"], workshop.jobs().len()), (&1.into(), 1));
 }
 
 #[test]
