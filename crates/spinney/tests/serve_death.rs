@@ -170,12 +170,14 @@ fn kill_again_and_again(sandbox: Sandbox) {
     let job = workshop.job(&long);
     assert_eq!((job.text("status"), &job.0["attempt"], read_pid(&pid)), ("completed", &json!(1), agent));
     let keys = posters.jobs.into_inner().unwrap();
-    let known: BTreeSet<String> = workshop.jobs().iter().map(|job| job.id().to_owned()).collect();
+    let jobs = workshop.jobs();
+    let known: BTreeSet<String> = jobs.iter().map(|job| job.id().to_owned()).collect();
     let answered: BTreeSet<String> = keys.values().cloned().chain([long]).collect();
     assert_eq!(answered.len(), keys.len() + 1, "two keys got one job: {keys:?}");
     assert_eq!(known, answered, "jobs that are there, and jobs that were asked for");
     for (key, id) in &keys {
-        assert_eq!(workshop.job(id).text("status"), "completed", "{key}");
+        let job = jobs.iter().find(|job| job.id() == id).unwrap();
+        assert_eq!(job.text("status"), "completed", "{key}: {:#}", job.0);
         assert_eq!(lines(&ran.join(key)), 1, "how often the agent of {key} ran");
     }
     workshop.assert_nothing_runs();
