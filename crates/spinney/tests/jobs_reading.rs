@@ -265,7 +265,7 @@ fn without_roots_rights_checkouts_are_taken_out_all_the_same() {
     assert_sealed(&first);
     advance(&workshop, "new.txt");
     let second = run("print two").path();
-    assert_eq!(workshop.story.worktrees(), [second.clone()], "the first one is deleted");
+    assert_eq!(workshop.story.worktrees(), std::slice::from_ref(&second), "the first one is deleted");
     let job = run("git version; chmod -R u+w .\nwrite src/mine.txt mine");
     assert_eq!(trashed(&workshop), [job.text("workspace")]);
     workshop.cli.run(&["restore", job.text("workspace")]).ok();
