@@ -141,7 +141,8 @@ impl Engine {
     }
 
     /// The environment as far as it is text.
-    fn texts(&self) -> Vec<(String, String)> {
+    #[must_use]
+    pub fn texts(&self) -> Vec<(String, String)> {
         let text = |(name, value): &(std::ffi::OsString, std::ffi::OsString)| {
             Some((name.to_str()?.to_owned(), value.to_str()?.to_owned()))
         };

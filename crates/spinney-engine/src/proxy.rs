@@ -2,6 +2,7 @@
 
 use spinney_core::Secret;
 
+use crate::Engine;
 use crate::forge::api_host;
 
 /// In the order in which they count.
@@ -39,6 +40,14 @@ fn is_excepted(exceptions: &str, host: &str) -> bool {
         let all = entry.is_empty() && exceptions.contains('*');
         wanted.is_none_or(|wanted| wanted == port) && (all || (!entry.is_empty() && below()))
     })
+}
+
+impl Engine {
+    /// The proxy through which an API is asked, as the environment says.
+    #[must_use]
+    pub fn proxy(&self, api_url: &str) -> Option<Secret> {
+        proxy_for(&self.texts(), api_url)
+    }
 }
 
 #[cfg(test)]

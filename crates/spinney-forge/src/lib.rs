@@ -26,8 +26,8 @@ pub mod token;
 mod tracking;
 mod url;
 
-pub use linear::{Linear, LinearComment, LinearIssue, LinearOptions};
 pub use app::{App, AppKeyError};
+pub use linear::{Linear, LinearComment, LinearIssue, LinearOptions};
 pub use locate::{Located, locate};
 pub use options::{ForgeOptions, KindOptions};
 pub use patience::Patience;

@@ -69,7 +69,7 @@ impl Api {
             Failure::Later(Later::Outage { detail, .. }) | Failure::Untrusted(detail) => {
                 SendError::Unreachable { platform, detail: self.token.redact(&detail) }
             }
-            Failure::Unexpected(detail) => self.refused(&detail),
+            Failure::Unexpected(detail) | Failure::Refused { said: detail, .. } => self.refused(&detail),
         })
     }
 

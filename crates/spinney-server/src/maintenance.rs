@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use spinney_core::config::CleanupConfig;
-use spinney_core::{Schedule, ScheduleKey, ScheduleName, Timestamp, Workspace, in_full};
+use spinney_core::{Schedule, ScheduleKey, ScheduleName, Timestamp, in_full};
 use spinney_engine::{Engine, Patience, What};
 
 use crate::app::App;

@@ -89,6 +89,11 @@ impl Orchestrator {
             return self.refuse(delivery, inbound, adapter, policy.strangers).await;
         }
         self.touch(inbound).await?;
+        adapter.complete(inbound).await?;
+        let request = match &inbound.event {
+            Event::Asked(request) | Event::Edited { request: Some(request) } => request.clone(),
+            _ => request,
+        };
         let context = match about {
             About::Known(context) => Some(*context),
             _ => None,

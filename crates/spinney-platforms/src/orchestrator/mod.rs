@@ -22,13 +22,15 @@ use spinney_core::{Delivery, DeliveryStatus, Platform};
 use spinney_engine::Engine;
 use spinney_jobs::{Jobs, Launcher};
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::time::Instant;
 
 use crate::{Adapter, Error, Inbound, Inbox, Result};
 
 /// How many messages are looked at at once.
 const AT_ONCE: usize = 8;
+/// What is heard waits in the platform's own queue, not here.
+const HEARD_AT_ONCE: usize = 16;
 /// How often what is being worked on is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// When nothing is open.
@@ -92,6 +94,27 @@ impl Orchestrator {
 
     /// Attends to what comes, until the future is dropped. What is under way then is taken up by the next.
     pub async fn run(&self) {
+        tokio::join!(self.attend_to_all(), self.listen());
+    }
+
+    /// Hears those platforms that do not call.
+    async fn listen(&self) {
+        let (sender, mut heard) = mpsc::channel(HEARD_AT_ONCE);
+        let listening: Vec<_> = self.0.adapters.iter().filter_map(|adapter| adapter.listen(sender.clone())).collect();
+        drop(sender);
+        let written = async {
+            while let Some(inbound) = heard.recv().await {
+                // What is not written down is lost, unless the platform tells it again.
+                while let Err(error) = self.0.inbox.accept(std::slice::from_ref(&inbound)).await {
+                    tracing::error!(cause = %spinney_core::in_full(&error), "what was heard could not be written down");
+                    tokio::time::sleep(FIRST_PAUSE).await;
+                }
+            }
+        };
+        tokio::join!(written, futures_util::future::join_all(listening));
+    }
+
+    async fn attend_to_all(&self) {
         loop {
             let open = match self.tick().await {
                 Ok(open) => open,

@@ -64,10 +64,17 @@ pub async fn run(app: &App, args: ImportArgs) -> Result<u8> {
 /// The repositories whose worktrees are listed.
 async fn contexts(app: &App, engine: &Engine, everywhere: bool) -> Result<Vec<Context>> {
     let here = if everywhere { None } else { app.context_if_any(engine).await? };
-    Ok(match here {
-        Some(context) => vec![context],
-        None => engine.contexts().await?,
-    })
+    if let Some(context) = here {
+        return Ok(vec![context]);
+    }
+    let mut contexts = Vec::new();
+    for repository in engine.repositories().await? {
+        // One that is gone has no worktrees.
+        if repository.common_dir.exists() {
+            contexts.push(engine.require_repository(&repository.id).await?);
+        }
+    }
+    Ok(contexts)
 }
 
 fn as_json(engine: &Engine, imports: &Imports, dry_run: bool) -> Value {
