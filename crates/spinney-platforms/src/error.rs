@@ -14,6 +14,9 @@ pub enum Error {
     Store(#[from] spinney_store::Error),
     #[error(transparent)]
     Send(#[from] SendError),
+    /// Each waiting job is a process: what comes in masses waits here.
+    #[error("{jobs} jobs are before it")]
+    Crowded { jobs: usize },
     /// It was written down by another version.
     #[error("what was written down of a delivery can't be read")]
     Unreadable(#[source] serde_json::Error),
@@ -27,7 +30,7 @@ impl Error {
     pub fn is_temporary(&self) -> bool {
         match self {
             Self::Send(error) => error.is_temporary(),
-            Self::Store(_) => true,
+            Self::Store(_) | Self::Crowded { .. } => true,
             _ => false,
         }
     }

@@ -80,6 +80,7 @@ impl Orchestrator {
         let mut db = self.engine().store().write().await?;
         let account = self.engine().account();
         let of_conversation = db.workspace_of_conversation(account, platform, conversation).await?;
+        let is_talked_about = of_conversation.is_some();
         let of_work = db.workspace_of_work(&context.repository.id, work).await?;
         let Some(workspace) = of_conversation.or(of_work).filter(|workspace| workspace.status.is_live()) else {
             drop(db);
@@ -102,6 +103,10 @@ impl Orchestrator {
         let gone = self.engine().let_go(&context, &workspace, Sweep::Close, &consent, None, &|_| {}).await;
         match gone {
             Ok(_) => self.end(delivery, DeliveryStatus::Done, None).await,
+            // Where nobody asked for anything, nothing is said.
+            Err(EngineError::Refused { .. }) if !is_talked_about => {
+                self.end(delivery, DeliveryStatus::Done, None).await
+            }
             Err(EngineError::Refused { reasons, .. }) => {
                 self.unbind(inbound).await?;
                 let message = say::kept(work, &workspace, &reasons);

@@ -5,10 +5,14 @@ use spinney_core::{AgentName, Cancel, Delivery, DeliveryStatus, JobId, JobReques
 use spinney_engine::{Context, fail};
 use spinney_jobs::{Busy, Error as JobsError, NewJob};
 
+use super::answer::Standing;
 use super::{Orchestrator, inbound, prompt, say};
 use crate::command::{self, Command};
 use crate::desk::{self, About, Desk};
 use crate::{Adapter, Error, Event, Inbound, Message, Request, Result, Where};
+
+/// Each is a process that waits; more come when some of them are over.
+const MOST_OPEN_JOBS: usize = 32;
 
 /// Who may ask on a platform, and who does what they ask for.
 pub(super) struct Policy<'a> {
@@ -18,7 +22,7 @@ pub(super) struct Policy<'a> {
 }
 
 /// What becomes of somebody who asks.
-enum Standing {
+enum Admission {
     May,
     MayNot,
 }
@@ -62,12 +66,12 @@ impl Orchestrator {
     }
 
     /// Whether somebody may ask: they are on the list, and the platform lets them change the work.
-    async fn standing(&self, inbound: &Inbound, adapter: &dyn Adapter, policy: &Policy<'_>) -> Result<Standing> {
+    async fn admission(&self, inbound: &Inbound, adapter: &dyn Adapter, policy: &Policy<'_>) -> Result<Admission> {
         let is_listed = policy.allowed_users.contains(&inbound.author.id);
         if is_listed && adapter.may_change(&inbound.place, &inbound.author).await? {
-            return Ok(Standing::May);
+            return Ok(Admission::May);
         }
-        Ok(Standing::MayNot)
+        Ok(Admission::MayNot)
     }
 
     async fn asked(
@@ -85,7 +89,7 @@ impl Orchestrator {
         if let About::NotOurs = about {
             return self.end(delivery, DeliveryStatus::Ignored, Some("its repository is not known here")).await;
         }
-        if let Standing::MayNot = self.standing(inbound, adapter, &policy).await? {
+        if let Admission::MayNot = self.admission(inbound, adapter, &policy).await? {
             return self.refuse(delivery, inbound, adapter, policy.strangers).await;
         }
         self.touch(inbound).await?;
@@ -180,6 +184,7 @@ impl Orchestrator {
             db.commit().await?;
         }
         fail::point("delivery.numbered")?;
+        self.wait_in_a_crowd(&mut delivery, inbound, adapter, request).await?;
         self.tie_again(&context, inbound, &request.work).await?;
         let new = NewJob {
             id: delivery.job_id.clone(),
@@ -204,6 +209,27 @@ impl Orchestrator {
         let mut db = self.engine().store().write().await?;
         db.update_delivery(&delivery, DeliveryStatus::Received).await?;
         Ok(db.commit().await?)
+    }
+
+    /// Keeps a job back while too many are under way, and says so.
+    async fn wait_in_a_crowd(
+        &self,
+        delivery: &mut Delivery,
+        inbound: &Inbound,
+        adapter: &dyn Adapter,
+        request: &Request,
+    ) -> Result<()> {
+        let mut db = self.engine().store().read().await?;
+        let unfinished = db.unfinished_jobs(self.engine().home().node()).await?;
+        drop(db);
+        let is_there = unfinished.iter().any(|job| Some(&job.id) == delivery.job_id.as_ref());
+        if is_there || unfinished.len() < MOST_OPEN_JOBS {
+            return Ok(());
+        }
+        if Standing::of(delivery).sent.is_none() {
+            self.say(delivery, inbound, adapter, say::crowded(&request.work, unfinished.len())).await?;
+        }
+        Err(Error::Crowded { jobs: unfinished.len() })
     }
 
     /// A message was changed: what it asked for before, and has not begun, is off, and what it says now counts.

@@ -33,6 +33,8 @@ const AT_ONCE: usize = 8;
 const HEARD_AT_ONCE: usize = 16;
 /// How often what is being worked on is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Between two looks, whatever comes.
+const LOOK_APART: Duration = Duration::from_millis(20);
 /// When nothing is open.
 const REST: Duration = Duration::from_secs(60);
 /// How long what was answered is remembered, against those who send it again.
@@ -123,6 +125,8 @@ impl Orchestrator {
                     true
                 }
             };
+            // However much comes at once, it is looked through so often and no more.
+            tokio::time::sleep(LOOK_APART).await;
             tokio::select! {
                 () = tokio::time::sleep(if open { LOOK_EVERY } else { REST }) => {},
                 () = self.0.inbox.bell.notified() => {},
@@ -169,6 +173,7 @@ impl Orchestrator {
         };
         match stepped {
             Ok(()) => self.go_on(lane),
+            Err(Error::Crowded { .. }) => self.pause(lane, &Error::Crowded { jobs: 0 }),
             Err(error) if error.is_temporary() => {
                 tracing::warn!(%platform, delivery = id, cause = %spinney_core::in_full(&error), "tried again later");
                 self.pause(lane, &error);
@@ -215,11 +220,12 @@ impl Orchestrator {
     fn pause(&self, lane: &str, error: &Error) {
         let mut busy = self.busy();
         let last = busy.pauses.get(lane).map_or(FIRST_PAUSE, |(_, pause)| (*pause * 2).min(LONGEST_PAUSE));
-        let pause = match error {
-            Error::Send(crate::SendError::RateLimited { after, .. }) => *after,
-            _ => last,
+        let (pause, next) = match error {
+            Error::Send(crate::SendError::RateLimited { after, .. }) => (*after, last),
+            Error::Crowded { .. } => (LOOK_EVERY, FIRST_PAUSE),
+            _ => (last, last),
         };
-        busy.pauses.insert(lane.to_owned(), (Instant::now() + pause, last));
+        busy.pauses.insert(lane.to_owned(), (Instant::now() + pause, next));
     }
 
     fn go_on(&self, lane: &str) {

@@ -23,6 +23,12 @@ pub(super) fn waiting(job: &Job) -> Option<Message> {
     Some(message)
 }
 
+/// Many have asked at once.
+pub(super) fn crowded(work: &Work, jobs: usize) -> Message {
+    let message = Message::new().strong(work.workspace_name().as_str()).plain(" waits: ");
+    message.plain(format!("{} are before it.", spinney_engine::plural(jobs, "job")))
+}
+
 /// What makes room.
 fn helps(why: &str) -> Message {
     let count =
