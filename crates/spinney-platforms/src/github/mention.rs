@@ -83,7 +83,7 @@ fn is_blank_line(text: &str) -> bool {
 }
 
 fn is_command(text: &str) -> bool {
-    let first = text.trim_start().split_whitespace().next().unwrap_or_default();
+    let first = text.split_whitespace().next().unwrap_or_default();
     COMMANDS.contains(&first)
 }
 

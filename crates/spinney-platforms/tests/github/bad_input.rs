@@ -47,10 +47,11 @@ fn with_body(name: &str, body: impl Into<Vec<u8>>, expected: Option<Refusal>) ->
 }
 
 /// A good payload but for one place.
-fn with(place: &str, value: Value, expected: Option<Refusal>) -> Case {
+fn with(place: &str, value: impl Into<Value>, expected: Option<Refusal>) -> Case {
+    let value = value.into();
     let mut payload = comment("created", "@spinney do it");
-    *payload.pointer_mut(place).unwrap() = value.clone();
     let shown: String = value.to_string().chars().take(50).collect();
+    *payload.pointer_mut(place).unwrap() = value;
     with_body(&format!("{place} = {shown}"), payload.to_string(), expected)
 }
 
