@@ -32,6 +32,8 @@ mod wait;
 pub use agent_cli::AgentCli;
 #[cfg(feature = "browser")]
 pub use browser::{Browser, ColorScheme, ConsoleEntry, Key, Window};
+#[cfg(feature = "discord")]
+pub use chat::{DiscordMessage, TestDiscord, TestGateway};
 pub use chat::{SlackMessage, TestSlack};
 pub use cli::{Cli, Running};
 pub use daemon::Daemon;

@@ -3,7 +3,15 @@
 //! They answer in the shapes of the real ones, keep everything in memory, record every exchange, and get into any
 //! [`Trouble`](crate::Trouble) that a test asks for. What they would send to a webhook they sign.
 
+#[cfg(feature = "discord")]
+mod discord;
+#[cfg(feature = "discord")]
+mod gateway;
 mod server;
 mod slack;
 
+#[cfg(feature = "discord")]
+pub use discord::{DiscordMessage, TestDiscord};
+#[cfg(feature = "discord")]
+pub use gateway::TestGateway;
 pub use slack::{SlackMessage, TestSlack};
