@@ -61,9 +61,8 @@ struct Seen {
 
 impl TestGateway {
     pub(super) fn start(token: &'static str, bot: &'static str, application: &'static str) -> Self {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
-        let listener =
-            runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).expect("loopback can be listened on");
+        let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback can be listened on");
+        listener.set_nonblocking(true).expect("the listener can be waited for");
         let address = listener.local_addr().expect("the listener has an address");
         let (news, _) = broadcast::channel(1000);
         let (url, seen) = (format!("ws://{address}"), Mutex::default());
@@ -72,7 +71,10 @@ impl TestGateway {
         let serving = thread::spawn({
             let shared = Arc::clone(&shared);
             move || {
-                runtime.block_on(async {
+                // A runtime of its own: who starts it may be in another.
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+                runtime.expect("a runtime starts").block_on(async {
+                    let listener = TcpListener::from_std(listener).expect("the listener is one");
                     tokio::select! { () = accept(&listener, &shared) => {}, _ = stopped => {} }
                 });
             }
