@@ -4,13 +4,13 @@ use std::env;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{self, Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
-use std::time::Instant;
+use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::chore;
 use crate::packages;
+use crate::venv;
 
 const PACKAGE: &str = "schemathesis";
 const VERSION: &str = "4.32.5";
@@ -50,41 +50,18 @@ fn provide() -> Result<PathBuf> {
     let directory = chore::target_dir().join("api").join(format!("{PACKAGE}-{VERSION}"));
     let program = directory.join(PACKAGE);
     if !program.exists() {
-        install(&directory).with_context(|| format!("can't install `{PACKAGE}`"))?;
+        let requirements = [format!("{PACKAGE}=={VERSION}")];
+        venv::install(&requirements, &directory, finish).with_context(|| format!("can't install `{PACKAGE}`"))?;
     }
     path::absolute(program).context("the target directory has no path")
 }
 
-fn install(directory: &Path) -> Result<()> {
-    if !packages::quiet(Command::new("python3").args(["-c", "import venv, ensurepip"])) {
-        packages::install("Python's venv", &["python3", "python3-venv"])?;
-    }
-    println!("== installing {PACKAGE} {VERSION}");
-    let start = Instant::now();
-    // Whole or not at all.
-    let parent = directory.parent().context("the directory has a parent")?;
-    fs::create_dir_all(parent).context("the target directory can't be written")?;
-    let partial = tempfile::Builder::new().prefix(".partial-").tempdir_in(parent).context("no directory")?;
-    start_and_wait(Command::new("python3").args(["-m", "venv"]).arg(partial.path()))?;
-    let mut pip = Command::new(partial.path().join("bin/python"));
-    pip.args(["-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input", "install"]);
-    start_and_wait(pip.arg(format!("{PACKAGE}=={VERSION}")))?;
-    let program = partial.path().join(PACKAGE);
+/// Puts its launcher beside it, and tries it.
+fn finish(directory: &Path) -> Result<()> {
+    let program = directory.join(PACKAGE);
     fs::write(&program, LAUNCHER).context("the directory can't be written")?;
     fs::set_permissions(&program, Permissions::from_mode(0o755)).context("the directory can't be written")?;
     ensure!(packages::quiet(Command::new(program).arg("--version")), "`{PACKAGE} --version` failed");
-    if let Err(error) = fs::rename(partial.path(), directory) {
-        // Another run of this chore was faster.
-        ensure!(directory.join(PACKAGE).exists(), "can't move `{}`: {error}", directory.display());
-    }
-    println!("== installing {PACKAGE} {VERSION}: done in {:.1} s\n", start.elapsed().as_secs_f64());
-    Ok(())
-}
-
-fn start_and_wait(command: &mut Command) -> Result<()> {
-    let status =
-        command.stdin(Stdio::null()).status().with_context(|| format!("can't start {:?}", command.get_program()))?;
-    ensure!(status.success(), "{command:?} failed");
     Ok(())
 }
 

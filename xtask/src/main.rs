@@ -6,6 +6,7 @@ mod agents;
 mod api;
 mod bench;
 mod browser;
+mod chats;
 mod chore;
 mod ci;
 mod crash;
@@ -17,6 +18,7 @@ mod packages;
 mod part;
 mod postgres;
 mod test;
+mod venv;
 mod webhooks;
 
 use std::env;

@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 
 use crate::agents;
 use crate::browser;
+use crate::chats;
 use crate::chore;
 use crate::description;
 use crate::gits;
@@ -35,11 +36,21 @@ pub fn run(wants_agents: bool, arguments: &[&str]) -> Result<ExitCode> {
     packages::provide_file_systems();
     let description = description::find_or_fetch()?;
     let webhooks = webhooks::find_or_install()?;
+    let chats = chats::find_or_install()?;
     let agents = agents::provide(wants_agents)?;
     let browser = browser::provide();
     let cluster = Cluster::start(&programs)?;
-    let suite =
-        Suite { path, programs: &programs, url: cluster.url(), description, webhooks, agents, browser, arguments };
+    let suite = Suite {
+        path,
+        programs: &programs,
+        url: cluster.url(),
+        description,
+        webhooks,
+        chats,
+        agents,
+        browser,
+        arguments,
+    };
 
     let heading = format!("tests with git {}", first.version);
     if let Some(code) = chore::step(&heading, suite.command(None)?.args(arguments))? {
@@ -74,6 +85,8 @@ struct Suite<'a> {
     description: PathBuf,
     /// The directory of GitHub's recorded webhooks.
     webhooks: PathBuf,
+    /// The Python that speaks with chats.
+    chats: PathBuf,
     agents: agents::Programs,
     browser: agents::Programs,
     arguments: &'a [&'a str],
@@ -94,7 +107,7 @@ impl Suite<'_> {
         }
         command.env("PATH", self.path_with(first_on_path)?).env("SPINNEY_TEST_POSTGRES_URL", &self.url);
         command.env("SPINNEY_TEST_GITHUB_DESCRIPTION", &self.description);
-        command.env(webhooks::VARIABLE, &self.webhooks);
+        command.env(webhooks::VARIABLE, &self.webhooks).env(chats::VARIABLE, &self.chats);
         command.envs(self.agents.iter().chain(&self.browser).map(|(variable, program)| (variable, program)));
         Ok(command)
     }
