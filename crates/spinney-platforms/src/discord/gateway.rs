@@ -71,17 +71,17 @@ async fn read(mut shard: Shard, sender: mpsc::Sender<Message>) {
                 continue;
             }
         };
-        match dispatch::read(&text, bot.as_deref()) {
+        let message = match dispatch::read(&text, bot.as_deref()) {
+            Some(Heard::Message(message)) => message,
             Some(Heard::Ready(user)) => {
                 tracing::debug!(user, "listening to Discord");
                 bot = Some(user);
+                continue;
             }
-            Some(Heard::Message(message)) => {
-                if sender.send(message).await.is_err() {
-                    return;
-                }
-            }
-            None => {}
+            None => continue,
+        };
+        if sender.send(message).await.is_err() {
+            return;
         }
     }
 }

@@ -29,7 +29,7 @@ fn sent(slack: &TestSlack, kind: &str, body: &[u8]) -> Result<Received, Refusal>
     open(slack).receive(&headers(kind, &slack.sign(body)), body, Timestamp::now())
 }
 
-fn event(slack: &TestSlack, event: Value) -> Result<Received, Refusal> {
+fn event(slack: &TestSlack, event: &Value) -> Result<Received, Refusal> {
     sent(slack, "application/json", slack.event(event).to_string().as_bytes())
 }
 
@@ -71,7 +71,7 @@ fn a_message_counts_once_however_often_and_in_whichever_way_it_is_told() {
     let mention = |kind: &str| {
         let mut told = message("<@U0BOT> fix it");
         told["type"] = json!(kind);
-        only(event(&slack, told)).delivery
+        only(event(&slack, &told)).delivery
     };
     assert_eq!(mention("app_mention"), mention("message"));
     assert_eq!(mention("message"), "message:T0001:C1:1700000000.000100");
@@ -82,9 +82,9 @@ fn direct_messages_need_no_mention() {
     let slack = TestSlack::start();
     let mut direct = message("fix it");
     (direct["channel"], direct["channel_type"]) = (json!("D1"), json!("im"));
-    assert_eq!(asked(&only(event(&slack, direct.clone()))), "fix it");
+    assert_eq!(asked(&only(event(&slack, &direct))), "fix it");
     direct["subtype"] = json!("file_share");
-    assert_eq!(asked(&only(event(&slack, direct))), "fix it");
+    assert_eq!(asked(&only(event(&slack, &direct))), "fix it");
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn edits_and_deletions_are_about_the_message() {
         let said = |text: &str| json!({ "user": "U1", "text": text, "ts": "17.1", "thread_ts": "16.1" });
         event(
             &slack,
-            json!({
+            &json!({
                 "type": "message", "subtype": "message_changed", "channel": "C1", "channel_type": "channel", "ts": "18.1",
                 "hidden": true, "message": said(now), "previous_message": said(before),
             }),
@@ -110,7 +110,7 @@ fn edits_and_deletions_are_about_the_message() {
     let deleted = |text: &str| {
         event(
             &slack,
-            json!({
+            &json!({
                 "type": "message", "subtype": "message_deleted", "channel": "C1", "channel_type": "channel", "ts": "18.1",
                 "deleted_ts": "17.1", "previous_message": { "user": "U1", "text": text, "ts": "17.1" },
             }),
@@ -124,7 +124,7 @@ fn edits_and_deletions_are_about_the_message() {
         "message": { "subtype": "tombstone", "text": "This message was deleted.", "user": "USLACKBOT", "ts": "17.1" },
         "previous_message": { "user": "U1", "text": "<@U0BOT> fix it", "ts": "17.1" },
     });
-    assert_eq!(only(event(&slack, tombstone)).event, Event::Deleted);
+    assert_eq!(only(event(&slack, &tombstone)).event, Event::Deleted);
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn signatures_of_others_are_taken() {
 fn what_is_not_signed_right_is_refused() {
     let slack = TestSlack::start();
     let adapter = open(&slack);
-    let body = slack.event(message("<@U0BOT> fix it")).to_string();
+    let body = slack.event(&message("<@U0BOT> fix it")).to_string();
     let right = slack.sign(body.as_bytes());
     let (time, signature) = (right[0].1.clone(), right[1].1.clone());
     let digits = signature.strip_prefix("v0=").unwrap().to_owned();
@@ -256,10 +256,10 @@ fn what_is_signed_and_wrong_starts_nothing() {
     let with = |field: &str, value: Value| {
         let mut told = message("<@U0BOT> fix it");
         told[field] = value;
-        slack.event(told).to_string()
+        slack.event(&told).to_string()
     };
     let outside = |field: &str, value: Value| {
-        let mut told = slack.event(message("<@U0BOT> fix it"));
+        let mut told = slack.event(&message("<@U0BOT> fix it"));
         told[field] = value;
         told.to_string()
     };
@@ -350,10 +350,10 @@ fn hostile_text_is_text() {
         ("--force ../../etc/passwd", "--force ../../etc/passwd"),
         ("a\u{0}b", "ab"),
     ] {
-        let inbound = only(event(&slack, message(&format!("<@U0BOT> {sent_text}"))));
+        let inbound = only(event(&slack, &message(&format!("<@U0BOT> {sent_text}"))));
         assert_eq!(asked(&inbound), read);
     }
-    let long = only(event(&slack, message(&format!("<@U0BOT> {}", "x".repeat(300_000)))));
+    let long = only(event(&slack, &message(&format!("<@U0BOT> {}", "x".repeat(300_000)))));
     assert_eq!(asked(&long).len(), 100_000);
 }
 

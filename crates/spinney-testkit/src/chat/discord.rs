@@ -147,7 +147,7 @@ impl TestDiscord {
     /// Writes as somebody, which the gateway tells; gives the message's id.
     pub fn write(&self, channel: &str, user: &str, content: &str) -> String {
         let message = lock(&self.state).add(channel, user, content, &Value::Null);
-        self.gateway.dispatch("MESSAGE_CREATE", told(&message));
+        self.gateway.dispatch("MESSAGE_CREATE", &told(&message));
         message.id
     }
 
@@ -158,7 +158,7 @@ impl TestDiscord {
         (message.content, message.is_edited) = (content.to_owned(), true);
         let told = told(message);
         drop(state);
-        self.gateway.dispatch("MESSAGE_UPDATE", told);
+        self.gateway.dispatch("MESSAGE_UPDATE", &told);
     }
 
     /// Deletes a message, which the gateway tells.
@@ -168,7 +168,7 @@ impl TestDiscord {
         let message = state.messages.remove(at);
         drop(state);
         let told = json!({ "id": id, "channel_id": message.channel, "guild_id": GUILD });
-        self.gateway.dispatch("MESSAGE_DELETE", told);
+        self.gateway.dispatch("MESSAGE_DELETE", &told);
     }
 
     /// What Discord sends to the webhook when somebody types a command. Its answer is owed from then on.
@@ -289,14 +289,14 @@ fn answer(request: &Request, state: &mut State) -> Response {
     }
     match (&*request.method, &*parts) {
         ("GET", ["users", "@me"]) => {
-            ok(json!({ "id": BOT, "username": "spinney", "discriminator": "0", "bot": true, "avatar": null }))
+            ok(&json!({ "id": BOT, "username": "spinney", "discriminator": "0", "bot": true, "avatar": null }))
         }
-        ("GET", ["gateway", "bot"]) => ok(json!({
+        ("GET", ["gateway", "bot"]) => ok(&json!({
             "url": "wss://gateway.discord.gg", "shards": 1,
             "session_start_limit": { "total": 1000, "remaining": 999, "reset_after": 14_400_000, "max_concurrency": 1 },
         })),
         ("GET", ["channels", id]) => match state.channels.iter().find(|(channel, _)| channel == id) {
-            Some((_, kind)) => ok(json!({ "id": id, "type": kind, "guild_id": GUILD, "name": "general" })),
+            Some((_, kind)) => ok(&json!({ "id": id, "type": kind, "guild_id": GUILD, "name": "general" })),
             None => refused("404 Not Found", 10_003, "Unknown Channel"),
         },
         ("POST", ["channels", channel, "messages", id, "threads"]) => open_thread(state, channel, id, &body),
@@ -307,7 +307,7 @@ fn answer(request: &Request, state: &mut State) -> Response {
             let nonce = body["nonce"].as_str().filter(|_| body["enforce_nonce"] == true);
             let same = |message: &&DiscordMessage| nonce.is_some() && message.nonce.as_deref() == nonce;
             let said = state.messages.iter().find(same).cloned();
-            ok(shape(&said.unwrap_or_else(|| state.add(channel, BOT, content, &body))))
+            ok(&shape(&said.unwrap_or_else(|| state.add(channel, BOT, content, &body))))
         }
         ("PATCH" | "DELETE", ["channels", channel, "messages", id]) => {
             let at = state.messages.iter().position(|message| message.channel == *channel && message.id == *id);
@@ -319,7 +319,7 @@ fn answer(request: &Request, state: &mut State) -> Response {
                 state.messages.remove(at);
                 return Response::text("204 No Content", &[], String::new());
             }
-            ok(changed(&mut state.messages[at], content, &body))
+            ok(&changed(&mut state.messages[at], content, &body))
         }
         (method, ["webhooks", APPLICATION, token, "messages", "@original"]) => {
             let Some(owed) = state.interactions.iter_mut().find(|(known, ..)| known == token) else {
@@ -330,11 +330,11 @@ fn answer(request: &Request, state: &mut State) -> Response {
             };
             if method == "PATCH" {
                 owed.2 = false;
-                return ok(changed(message, content, &body));
+                return ok(&changed(message, content, &body));
             }
             let mut shape = shape(message);
             shape["flags"] = json!(if owed.2 { LOADING } else { 0 });
-            ok(shape)
+            ok(&shape)
         }
         _ => refused("404 Not Found", 0, "404: Not Found"),
     }
@@ -364,8 +364,8 @@ fn open_thread(state: &mut State, channel: &str, message: &str, body: &Value) ->
     Response::json("201 Created", &[], &thread)
 }
 
-fn ok(body: Value) -> Response {
-    Response::json("200 OK", &[], &body)
+fn ok(body: &Value) -> Response {
+    Response::json("200 OK", &[], body)
 }
 
 fn refused(status: &str, code: u64, message: &str) -> Response {

@@ -88,7 +88,7 @@ impl TestGateway {
     }
 
     /// Tells everybody who is connected, and later those who resume, that something happened.
-    pub fn dispatch(&self, name: &str, data: Value) {
+    pub fn dispatch(&self, name: &str, data: &Value) {
         lock(&self.shared.seen).push(name, data);
         // Nobody may be there.
         let _ = self.shared.news.send(News::Dispatched);
@@ -132,7 +132,7 @@ impl Drop for TestGateway {
 }
 
 impl Seen {
-    fn push(&mut self, name: &str, data: Value) {
+    fn push(&mut self, name: &str, data: &Value) {
         let number = self.dispatched.len() + 1;
         self.dispatched.push(json!({ "op": 0, "s": number, "t": name, "d": data }));
     }
@@ -209,7 +209,7 @@ impl Shared {
             "application": { "id": self.application, "flags": 0 },
         });
         let before = seen.dispatched.len();
-        seen.push("READY", ready);
+        seen.push("READY", &ready);
         before
     }
 }

@@ -139,12 +139,12 @@ impl TestSlack {
         if let Some(thread) = message.thread_ts {
             event["thread_ts"] = json!(thread);
         }
-        self.event(event)
+        self.event(&event)
     }
 
     /// An event as Slack wraps it.
     #[must_use]
-    pub fn event(&self, event: Value) -> Value {
+    pub fn event(&self, event: &Value) -> Value {
         let mut state = lock(&self.state);
         state.times += 1;
         json!({
@@ -211,7 +211,7 @@ fn answer(request: &Request, state: &mut State) -> Response {
     let asked = parameters(request);
     let text = |name: &str| asked.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let token = request.header("authorization").and_then(|header| header.strip_prefix("Bearer "));
-    let refused = |error: &str| ok(json!({ "ok": false, "error": error }));
+    let refused = |error: &str| ok(&json!({ "ok": false, "error": error }));
     match token {
         None => return refused("not_authed"),
         Some(TOKEN) => {}
@@ -224,7 +224,7 @@ fn answer(request: &Request, state: &mut State) -> Response {
     let method = request.path().strip_prefix("/api/").unwrap_or_default().to_owned();
     let at = state.messages.iter().position(|message| message.channel == channel && message.ts == ts);
     match method.as_str() {
-        "auth.test" => ok(json!({
+        "auth.test" => ok(&json!({
             "ok": true, "url": "https://acme.slack.com/", "team": "Acme", "user": "spinney", "team_id": TEAM,
             "user_id": BOT, "bot_id": "B0001", "is_enterprise_install": false,
         })),
@@ -236,7 +236,7 @@ fn answer(request: &Request, state: &mut State) -> Response {
             let thread = (!thread.is_empty()).then_some(thread.as_str());
             let metadata = asked.get("metadata").cloned().unwrap_or_default();
             let message = state.add(&channel, thread, BOT, &text("text"), metadata);
-            ok(json!({ "ok": true, "channel": channel, "ts": message.ts, "message": shape(&message, false) }))
+            ok(&json!({ "ok": true, "channel": channel, "ts": message.ts, "message": shape(&message, false) }))
         }
         "chat.update" | "chat.delete" => {
             let Some(at) = at else { return refused("message_not_found") };
@@ -245,11 +245,11 @@ fn answer(request: &Request, state: &mut State) -> Response {
             }
             if method == "chat.delete" {
                 state.messages.remove(at);
-                return ok(json!({ "ok": true, "channel": channel, "ts": ts }));
+                return ok(&json!({ "ok": true, "channel": channel, "ts": ts }));
             }
             let message = &mut state.messages[at];
             (message.text, message.is_edited) = (text("text"), true);
-            ok(json!({
+            ok(&json!({
                 "ok": true, "channel": channel, "ts": ts, "text": message.text, "message": shape(message, false),
             }))
         }
@@ -279,7 +279,7 @@ fn page(found: Vec<&SlackMessage>, asked: &Map<String, Value>) -> Response {
     let shown: Vec<_> = found.iter().skip(before).take(limit).map(|message| shape(message, with_metadata)).collect();
     let has_more = found.len() > before + limit;
     let cursor = if has_more { (before + limit).to_string() } else { String::new() };
-    ok(json!({
+    ok(&json!({
         "ok": true, "messages": shown, "has_more": has_more, "response_metadata": { "next_cursor": cursor },
     }))
 }
@@ -319,6 +319,6 @@ fn parameters(request: &Request) -> Map<String, Value> {
 }
 
 /// Slack answers `200` to whatever it understands.
-fn ok(body: Value) -> Response {
-    Response::json("200 OK", &[], &body)
+fn ok(body: &Value) -> Response {
+    Response::json("200 OK", &[], body)
 }
