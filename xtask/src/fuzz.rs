@@ -15,7 +15,7 @@ const MINUTES: u64 = 5;
 /// Cases of each property in one round.
 const CASES: &str = "20000";
 /// The crates that have such tests, beside other tests that are soon over.
-const PACKAGES: [&str; 3] = ["spinney-core", "spinney-git", "spinney-forge"];
+const PACKAGES: [&str; 4] = ["spinney-core", "spinney-git", "spinney-forge", "spinney-platforms"];
 
 pub fn run(arguments: &[&str]) -> Result<ExitCode> {
     let minutes = parse(arguments)?;

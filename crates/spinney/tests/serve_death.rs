@@ -58,12 +58,12 @@ impl Scale {
 
 #[test]
 fn a_daemon_that_is_killed_comes_back_and_nothing_is_lost() {
-    kill_again_and_again(Sandbox::new());
+    kill_again_and_again(&Sandbox::new());
 }
 
 #[test]
 fn so_it_does_on_postgresql() {
-    kill_again_and_again(Sandbox::on_postgres());
+    kill_again_and_again(&Sandbox::on_postgres());
 }
 
 /// Those who ask for jobs while the daemon comes and goes.
@@ -80,7 +80,7 @@ struct Posters<'a> {
     faults: Mutex<Vec<String>>,
 }
 
-fn kill_again_and_again(sandbox: Sandbox) {
+fn kill_again_and_again(sandbox: &Sandbox) {
     let workshop = &Workshop::of(Story::of(sandbox.repository("app").with_remote()), SETTINGS);
     let scale = Scale::wanted();
     let made = workshop.cli.run(&["token", "create", "--json", "--name", "t", "--scope", "write"]).ok().json();

@@ -20,10 +20,11 @@ impl Address {
         is_right.then(|| Self { team: team.to_owned(), channel: channel.to_owned(), thread })
     }
 
+    /// `C1:17.1`, as others name it too: a token is of one team, and its channels have ids of their own.
     pub fn conversation(&self) -> String {
         match &self.thread {
-            Some(thread) => format!("{}:{}:{thread}", self.team, self.channel),
-            None => format!("{}:{}", self.team, self.channel),
+            Some(thread) => format!("{}:{thread}", self.channel),
+            None => self.channel.clone(),
         }
     }
 

@@ -57,7 +57,7 @@ fn a_mention_asks_in_its_thread() {
     let body = slack.app_mention(&ts).to_string();
     let first = only(sent(&slack, "application/json; charset=utf-8", body.as_bytes()));
     assert_eq!(asked(&first), "fix <it>");
-    assert_eq!(first.conversation, format!("T0001:C1:{ts}"));
+    assert_eq!(first.conversation, format!("C1:{ts}"));
     assert_eq!((first.author.id.as_str(), first.subject.as_deref()), ("U1", Some(ts.as_str())));
     let reply = slack.write("C1", Some(&ts), "U2", "and <@U0BOT> /status");
     let second = only(sent(&slack, "application/json", slack.app_mention(&reply).to_string().as_bytes()));
@@ -74,7 +74,7 @@ fn a_message_counts_once_however_often_and_in_whichever_way_it_is_told() {
         only(event(&slack, &told)).delivery
     };
     assert_eq!(mention("app_mention"), mention("message"));
-    assert_eq!(mention("message"), "message:T0001:C1:1700000000.000100");
+    assert_eq!(mention("message"), "message:C1:1700000000.000100");
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn edits_and_deletions_are_about_the_message() {
         )
     };
     let edit = only(changed("<@U0BOT> fix it", "<@U0BOT> fix that"));
-    assert_eq!((edit.conversation.as_str(), edit.subject.as_deref()), ("T0001:C1:16.1", Some("17.1")));
+    assert_eq!((edit.conversation.as_str(), edit.subject.as_deref()), ("C1:16.1", Some("17.1")));
     assert!(matches!(&edit.event, Event::Edited { request: Some(request) } if request.text == "fix that"));
     assert!(matches!(only(changed("<@U0BOT> fix it", "never mind")).event, Event::Edited { request: None }));
     assert!(matches!(only(changed("hm", "<@U0BOT> fix")).event, Event::Edited { request: Some(_) }));
@@ -137,7 +137,7 @@ fn commands_ask_in_the_channel() {
         only(sent(&slack, "application/x-www-form-urlencoded", body.as_bytes()))
     };
     let list = form("worktree", "list+%26+more");
-    assert_eq!((asked(&list), list.conversation.as_str()), ("/worktree list & more", "T0001:C1"));
+    assert_eq!((asked(&list), list.conversation.as_str()), ("/worktree list & more", "C1"));
     assert_eq!((list.author.name.as_str(), list.delivery.as_str()), ("ann", "1.2.ab"));
     assert_eq!(asked(&form("help", "")), "/help");
     assert_eq!(asked(&form("spinney", "status")), "/status", "Slack has a `/status` of its own");
@@ -474,7 +474,7 @@ proptest! {
         });
         if let Ok(received) = super::event::read(envelope.to_string().as_bytes()) {
             for inbound in received.inbound {
-                prop_assert!(inbound.conversation.split(':').count() == 3 && inbound.conversation.len() < 200);
+                prop_assert!(inbound.conversation.split(':').count() == 2 && inbound.conversation.len() < 200);
             }
         }
     }
