@@ -137,6 +137,9 @@ fn the_audit_log_tells_each_account_who_came_and_what_they_did() {
     }
     assert!(own.iter().all(|(kind, _)| !kind.starts_with("session.")), "{:?}", kinds(&own));
     assert_eq!(kinds(&audit(&stranger)), ["session.ended", "session.begun", "token.created", "token.created"]);
+    // The schedule that was asked for starts its job.
+    wait_until(|| served.workshop.jobs().iter().any(|job| job.text("status") == "completed"), LONG);
+    served.workshop.wait_for_end(served.workshop.jobs()[0].text("id"));
 }
 
 #[test]

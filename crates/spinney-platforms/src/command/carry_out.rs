@@ -145,7 +145,10 @@ async fn status(desk: &Desk<'_>, context: &Context) -> Result<Message> {
         ("broken", WorkspaceStatus::Broken),
         ("in the trash", WorkspaceStatus::Trashed),
     ] {
-        rows.push((name, count(&|found| found == status).to_string()));
+        let found = count(&|found| found == status);
+        if found > 0 {
+            rows.push((name, found.to_string()));
+        }
     }
     for platform in spinney_core::Platform::ALL {
         let asked = workspaces.iter().filter(|row| row.platform == *platform && row.status.is_live());

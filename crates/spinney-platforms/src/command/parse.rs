@@ -40,7 +40,7 @@ pub enum Command {
 /// A command that is not written as it should be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Usage {
-    #[error("there is no `{0}`")]
+    #[error("There is no `{0}`")]
     Unknown(String),
     #[error("`{command}` needs {what}")]
     Missing { command: &'static str, what: &'static str },
@@ -172,7 +172,7 @@ mod tests {
     fn what_is_written_wrong_says_how_it_is_right() {
         for (text, message) in [
             ("/worktree", "`/worktree` needs what to do: see `/help`"),
-            ("/worktree destroy x", "there is no `/worktree destroy`"),
+            ("/worktree destroy x", "There is no `/worktree destroy`"),
             ("/worktree create", "`/worktree create` needs a branch"),
             ("/worktree create a b", "`/worktree create` does not take `b`"),
             ("/worktree create --help", "`/worktree create` does not take `--help`"),
