@@ -77,6 +77,7 @@ impl fmt::Display for Key {
 
 /// What [`Plain`] says of a table.
 const TABLE: &str = "a table";
+const OTHER_LIST: &str = "a list of something else";
 
 /// Reads a configuration file: every key known, every value right.
 pub(super) fn read(place: &str, text: &str) -> Result<Vec<Setting>, ConfigError> {
@@ -228,11 +229,11 @@ fn plain(value: &DeValue<'_>) -> Plain {
         }
         DeValue::Float(number) => number.as_str().parse::<f64>().map(Into::into).map_err(|_| "a number that large"),
         DeValue::Array(values) => {
-            let texts = values.iter().map(|value| match value.get_ref() {
-                DeValue::String(text) => Ok(toml::Value::from(text.to_string())),
-                _ => Err("a list of something else"),
+            let entries = values.iter().map(|value| match value.get_ref() {
+                entry @ (DeValue::String(_) | DeValue::Integer(_)) => plain(entry),
+                _ => Err(OTHER_LIST),
             });
-            texts.collect::<Result<Vec<_>, _>>().map(Into::into)
+            entries.collect::<Result<Vec<_>, _>>().map(Into::into)
         }
         DeValue::Table(table) => {
             let entry = |value| plain(value).map_err(|_| TABLE);
@@ -283,9 +284,14 @@ fn typed(known: &KnownKey, value: toml::Value) -> Result<toml::Value, toml::Valu
     match (&known.default, value) {
         (toml::Value::Float(_), toml::Value::Integer(number)) => Ok((number as f64).into()),
         (_, value @ toml::Value::Table(_)) if known.also_a_table() => Ok(value),
+        (_, toml::Value::Array(values)) if !known.also_numbers() && !are_texts(&values) => Err(values.into()),
         (default, value) if value.same_type(default) => Ok(value),
         (_, value) => Err(value),
     }
+}
+
+fn are_texts(values: &[toml::Value]) -> bool {
+    values.iter().all(toml::Value::is_str)
 }
 
 /// A type, as it is called in a message.
@@ -294,6 +300,7 @@ pub(super) fn described(value: &toml::Value) -> &'static str {
         toml::Value::String(_) => "a text in quotes",
         toml::Value::Integer(_) => "a whole number",
         toml::Value::Boolean(_) => "`true` or `false`",
+        toml::Value::Array(values) if !are_texts(values) => OTHER_LIST,
         toml::Value::Array(_) => "a list of texts",
         toml::Value::Float(_) => "a number with a fraction",
         toml::Value::Datetime(_) => "a date or time",
@@ -513,6 +520,12 @@ mod tests {
     }
 
     #[test]
+    fn people_are_listed_by_numbers_or_texts() {
+        let listed = read("c", "[platforms.github]\nallowed_users = [583231, '7']").unwrap();
+        assert_eq!(listed[0].value.to_string(), "[583231, \"7\"]");
+    }
+
+    #[test]
     fn a_quoted_key_is_no_path() {
         for text in
             ["'workspace.base' = 'x'", "[agents]\n'coder.model' = 'x'", "[agents.coder]\n'workspace.base' = 'x'"]
@@ -541,6 +554,11 @@ mod tests {
                 "2: `workspace.submodules` must be `true` or `false`, not a text in quotes",
             ),
             ("[workspace]\ncopy = [1]", "2: `workspace.copy` must be a list of texts, not a list of something else"),
+            ("[workspace]\ncopy = [[]]", "2: `workspace.copy` must be a list of texts, not a list of something else"),
+            (
+                "[platforms.slack]\nallowed_users = [7]",
+                "2: `platforms.slack.allowed_users` must be a list of texts, not a list of something else",
+            ),
             ("[workspace]\ncopy = '.env'", "2: `workspace.copy` must be a list of texts, not a text in quotes"),
             ("[workspace.copy]\na = 1", "1: `workspace.copy` must be a list of texts, not a table"),
             ("workspace = 3", "1: `workspace` must be a table, not a value"),

@@ -20,6 +20,11 @@ impl KnownKey {
         self.key == "working_directory"
     }
 
+    /// Whether the entries of a list can be written as numbers too: the ids of people, but for Slack's.
+    pub fn also_numbers(&self) -> bool {
+        self.key.ends_with(".allowed_users") && !self.key.contains(".slack.")
+    }
+
     /// What a value must be, in a message.
     pub fn expected(&self) -> &'static str {
         match &self.default {
