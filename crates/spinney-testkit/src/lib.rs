@@ -14,6 +14,7 @@ mod daemon;
 mod fingerprint;
 mod forge;
 mod git_wrapper;
+mod hmac;
 mod http;
 mod http_remote;
 mod linear;
@@ -43,6 +44,7 @@ pub use forge::{
     github_signatures,
 };
 pub use git_wrapper::{GitWrapper, git_of_version};
+pub use hmac::github_signature;
 pub use http::{Connection, EventStream, HttpClient, Reply, ServerEvent};
 pub use http_remote::HttpRemote;
 pub use linear::{LinearTrouble, TestLinear};

@@ -1,14 +1,13 @@
 //! A small Slack: its Web API for what a bot says, and what it would send to a webhook.
 
-use std::fmt::Write;
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 
 use super::server::{ApiServer, lock};
 use crate::forge::{Exchange, Trouble};
+use crate::hmac::hmac;
 use crate::http::{Request, Response, unescape};
 
 const TOKEN: &str = "xoxb-t0ken-that-nobody-may-see";
@@ -16,7 +15,6 @@ const SIGNING_SECRET: &str = "8f742231b10e8888abcd99yyyzzz85a5";
 const TEAM: &str = "T0001";
 const BOT: &str = "U0BOT";
 const DEFAULT_PAGE: usize = 100;
-const BLOCK_BYTES: usize = 64;
 
 /// A Slack; it stops when dropped.
 #[derive(Debug)]
@@ -167,27 +165,13 @@ impl TestSlack {
     #[must_use]
     pub fn sign_at(&self, body: &[u8], time: u64) -> Vec<(&'static str, String)> {
         let signed = [format!("v0:{time}:").as_bytes(), body].concat();
-        let digits = hmac(SIGNING_SECRET.as_bytes(), &signed).iter().fold(String::new(), |mut digits, byte| {
-            write!(digits, "{byte:02x}").expect("a string takes it");
-            digits
-        });
+        let digits = hmac(SIGNING_SECRET, &signed);
         vec![("x-slack-request-timestamp", time.to_string()), ("x-slack-signature", format!("v0={digits}"))]
     }
 }
 
 fn seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is set").as_secs()
-}
-
-/// HMAC-SHA-256, apart from the product's, for a key of at most a block.
-fn hmac(key: &[u8], text: &[u8]) -> Vec<u8> {
-    let pad = |with: u8| {
-        let mut block = [with; BLOCK_BYTES];
-        block.iter_mut().zip(key).for_each(|(byte, key)| *byte ^= key);
-        block
-    };
-    let inner = Sha256::new().chain_update(pad(0x36)).chain_update(text).finalize();
-    Sha256::new().chain_update(pad(0x5c)).chain_update(inner).finalize().to_vec()
 }
 
 impl State {
