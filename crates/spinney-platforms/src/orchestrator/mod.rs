@@ -158,20 +158,20 @@ impl Orchestrator {
             let own = this.clone();
             let _ = tokio::task::spawn_blocking(move || {
                 let _permit = permit;
-                handle.block_on(own.step(delivery, &lane));
+                handle.block_on(own.step(&delivery, &lane));
                 own.leave(&lane);
+                // The next of its lane can be attended to.
+                if delivery.status == DeliveryStatus::Received {
+                    own.0.inbox.bell.notify_one();
+                }
             })
             .await;
         });
     }
 
-    async fn step(&self, delivery: Delivery, lane: &str) {
-        let (platform, id, status) = (delivery.platform, delivery.id.clone(), delivery.status);
-        let stepped = match status {
-            DeliveryStatus::Received => self.handle(delivery).await.map(|()| self.0.inbox.bell.notify_one()),
-            _ => self.follow(delivery).await,
-        };
-        match stepped {
+    async fn step(&self, delivery: &Delivery, lane: &str) {
+        let (platform, id) = (delivery.platform, delivery.id.as_str());
+        match self.do_step(delivery).await {
             Ok(()) => self.go_on(lane),
             Err(Error::Crowded { .. }) => self.pause(lane, &Error::Crowded { jobs: 0 }),
             Err(error) if error.is_temporary() => {
@@ -180,11 +180,23 @@ impl Orchestrator {
             }
             Err(error) => {
                 tracing::error!(%platform, delivery = id, cause = %spinney_core::in_full(&error), "it can't be answered");
-                if let Err(error) = self.give_up(platform, &id, &error).await {
+                if let Err(error) = self.give_up(platform, id, &error).await {
                     tracing::error!(%platform, delivery = id, cause = %error, "that could not be written down");
                     self.pause(lane, &error);
                 }
             }
+        }
+    }
+
+    /// Does it with what stands in the store now: since it was looked for, another may have attended to it.
+    async fn do_step(&self, looked_for: &Delivery) -> Result<()> {
+        let mut db = self.engine().store().read().await?;
+        let now = db.delivery(looked_for.platform, &looked_for.id).await?;
+        drop(db);
+        match now.filter(|now| now.status == looked_for.status) {
+            Some(delivery) if delivery.status == DeliveryStatus::Received => self.handle(delivery).await,
+            Some(delivery) => self.follow(delivery).await,
+            None => Ok(()),
         }
     }
 
