@@ -62,6 +62,21 @@ impl Engine {
         among: Among,
     ) -> Result<Workspace> {
         let scopes = if repository.is_some() { vec![repository, None] } else { vec![None] };
+        self.find_among(&scopes, repository, name, among).await
+    }
+
+    /// The same in one repository, for who may know of no other.
+    pub async fn find_workspace_in(&self, repository: &RepositoryId, name: &str, among: Among) -> Result<Workspace> {
+        self.find_among(&[Some(repository)], Some(repository), name, among).await
+    }
+
+    async fn find_among(
+        &self,
+        scopes: &[Option<&RepositoryId>],
+        repository: Option<&RepositoryId>,
+        name: &str,
+        among: Among,
+    ) -> Result<Workspace> {
         let rounds = match among {
             Among::All => vec![Among::Live, Among::Trashed, Among::All],
             Among::Removed => vec![Among::Trashed, Among::Removed],
@@ -70,7 +85,7 @@ impl Engine {
         let mut db = self.store.read().await?;
         for scope in scopes {
             for among in &rounds {
-                let mut found = db.find_workspaces(&self.filter(scope, *among), name).await?;
+                let mut found = db.find_workspaces(&self.filter(*scope, *among), name).await?;
                 match found.len() {
                     0 => {}
                     1 => return Ok(found.remove(0)),

@@ -193,21 +193,16 @@ impl Engine {
     /// Gives a workspace another piece of work, and notes what that belongs to; `false` when the workspace is no longer to be
     /// had.
     pub async fn share(&self, workspace: &Workspace, sharer: &Work, related: &[Work]) -> Result<bool> {
-        if !self.claim(workspace, Some(sharer)).await? {
-            return Ok(false);
-        }
-        let mut db = self.store.write().await?;
-        if let Some(mut row) = db.workspace(&workspace.id).await? {
-            row.metadata.relate(related);
-            db.update_workspace(&row, &[row.status]).await?;
-        }
-        db.commit().await?;
-        Ok(true)
+        self.claim_for(workspace, Some(sharer), related).await
     }
 
     /// Touches a workspace and gives it another piece of work, if it is still there to be had. A removal that comes later
     /// sees both.
     pub(crate) async fn claim(&self, workspace: &Workspace, sharer: Option<&Work>) -> Result<bool> {
+        self.claim_for(workspace, sharer, &[]).await
+    }
+
+    async fn claim_for(&self, workspace: &Workspace, sharer: Option<&Work>, related: &[Work]) -> Result<bool> {
         let mut db = self.store.write().await?;
         db.lock_repository(&workspace.repository_id).await?;
         let row = db.workspace(&workspace.id).await?;
@@ -215,6 +210,7 @@ impl Engine {
         if let Some(work) = sharer {
             db.insert_work(&workspace.repository_id, work, &workspace.id).await?;
             row.metadata.relate(std::slice::from_ref(work));
+            row.metadata.relate(related);
             db.update_workspace(&row, &[row.status]).await?;
         }
         db.touch_workspace(&workspace.id, Timestamp::now()).await?;

@@ -30,6 +30,12 @@ pub trait Adapter: Send + Sync + fmt::Debug {
         None
     }
 
+    /// The conversation that a place is a part of, as a thread of its channel: what was said there of the repository
+    /// counts here too.
+    fn parent(&self, _place: &Place) -> Option<String> {
+        None
+    }
+
     fn limits(&self) -> Limits;
 
     /// Asks the platform for what a webhook did not tell of the work. Called once, before anything is decided.

@@ -1,10 +1,10 @@
 //! What is known of the place that a message came from: its conversation, its repository, its work.
 
-use spinney_core::{AgentName, Platform, Repository};
-use spinney_engine::{Context, Engine};
+use spinney_core::{AgentName, ForgeKind, Platform, Repository};
+use spinney_engine::{Context, Engine, ErrorKind};
 use spinney_jobs::Jobs;
 
-use crate::{Inbound, Result, Where};
+use crate::{Adapter, Inbound, Result, Where};
 
 /// One message's desk: what commands and requests need to be carried out.
 #[derive(Debug)]
@@ -31,16 +31,18 @@ pub(crate) enum About {
 }
 
 /// Finds the repository that a message is about.
-pub(crate) async fn repository_of(engine: &Engine, inbound: &Inbound) -> Result<About> {
+pub(crate) async fn repository_of(engine: &Engine, adapter: &dyn Adapter, inbound: &Inbound) -> Result<About> {
     let home = engine.home().root();
     match &inbound.repository {
         Where::Forge(name) => {
+            let api_url = engine.config().forge.github.api_url.as_ref().map(ToString::to_string);
             for repository in engine.repositories().await? {
                 // One that is broken or gone is not in the others' way.
                 let Ok(context) = engine.repository(Some(&repository.name.to_string()), home).await else { continue };
                 let Ok(place) = engine.forge_place(&context).await else { continue };
                 let is_it = place.is_some_and(|place| {
-                    place.kind == spinney_core::ForgeKind::Github
+                    place.kind == ForgeKind::Github
+                        && Some(place.api_url.as_str()) == api_url.as_deref()
                         && format!("{}/{}", place.owner, place.name).eq_ignore_ascii_case(&name.to_string())
                 });
                 if is_it {
@@ -51,8 +53,13 @@ pub(crate) async fn repository_of(engine: &Engine, inbound: &Inbound) -> Result<
         }
         Where::Chat => {
             let mut db = engine.store().read().await?;
-            let named =
-                db.repository_of_conversation(engine.account(), inbound.platform, &inbound.conversation).await?;
+            let (account, platform) = (engine.account(), inbound.platform);
+            let mut named = db.repository_of_conversation(account, platform, &inbound.conversation).await?;
+            if named.is_none()
+                && let Some(parent) = adapter.parent(&inbound.place)
+            {
+                named = db.repository_of_conversation(account, platform, &parent).await?;
+            }
             drop(db);
             let platforms = &engine.config().platforms;
             let configured = match inbound.platform {
@@ -62,7 +69,12 @@ pub(crate) async fn repository_of(engine: &Engine, inbound: &Inbound) -> Result<
                 _ => None,
             };
             match named.or(configured) {
-                Some(name) => Ok(About::Known(Box::new(engine.repository(Some(&name.to_string()), home).await?))),
+                Some(name) => match engine.repository(Some(&name.to_string()), home).await {
+                    Ok(context) => Ok(About::Known(Box::new(context))),
+                    // It is gone: somebody must say another.
+                    Err(error) if error.kind() == ErrorKind::NotFound => Ok(About::NobodySaid),
+                    Err(error) => Err(error.into()),
+                },
                 None => Ok(About::NobodySaid),
             }
         }

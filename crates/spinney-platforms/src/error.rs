@@ -1,5 +1,9 @@
 //! What goes wrong between a message and its answer.
 
+use spinney_engine::Error as EngineError;
+use spinney_jobs::Error as JobsError;
+use spinney_store::Error as StoreError;
+
 use crate::SendError;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -17,6 +21,8 @@ pub enum Error {
     /// Each waiting job is a process: what comes in masses waits here.
     #[error("{jobs} jobs are before it")]
     Crowded { jobs: usize },
+    #[error("it broke something here")]
+    Broken,
     /// It was written down by another version.
     #[error("what was written down of a delivery can't be read")]
     Unreadable(#[source] serde_json::Error),
@@ -28,9 +34,16 @@ impl Error {
     /// Whether it passes by itself, for all that is known.
     #[must_use]
     pub fn is_temporary(&self) -> bool {
+        let of_store = |error: &StoreError| {
+            matches!(error, StoreError::Busy { .. } | StoreError::Unreachable { .. } | StoreError::Full { .. })
+        };
         match self {
             Self::Send(error) => error.is_temporary(),
-            Self::Store(_) | Self::Crowded { .. } => true,
+            Self::Store(error)
+            | Self::Engine(EngineError::Store(error))
+            | Self::Jobs(JobsError::Engine(EngineError::Store(error))) => of_store(error),
+            // It may be set up again when the daemon starts next.
+            Self::Crowded { .. } | Self::NoAdapter(_) => true,
             _ => false,
         }
     }

@@ -178,6 +178,7 @@ impl Callers {
             ("{agent}", _) => "owners-schedule",
             ("agents", _) => "coder",
             ("assets", _) => &self.asset,
+            ("webhooks", _) => "github",
             (parent, name) => panic!("what is `{{{name}}}` behind `{parent}`? teach it to this test"),
         };
         id.to_owned()

@@ -170,12 +170,8 @@ async fn status(desk: &Desk<'_>, context: &Context) -> Result<Message> {
 async fn find(desk: &Desk<'_>, context: &Context, name: Option<&str>, among: Among) -> Result<Option<Workspace>> {
     match name {
         Some(name) => {
-            let found = desk.engine.find_workspace(Some(&context.repository.id), name, among).await?;
             // Who may ask about one repository may not ask about another's.
-            if found.repository_id == context.repository.id {
-                return Ok(Some(found));
-            }
-            Err(EngineError::UnknownWorkspace { name: name.to_owned() }.into())
+            Ok(Some(desk.engine.find_workspace_in(&context.repository.id, name, among).await?))
         }
         None => {
             let mut db = desk.engine.store().read().await?;

@@ -107,6 +107,10 @@ impl Adapter for Discord {
         Some(Box::pin(gateway.listen(heard)))
     }
 
+    fn parent(&self, place: &Place) -> Option<String> {
+        Address::of(place)?.opened_by.map(|opening| opening.channel)
+    }
+
     fn limits(&self) -> Limits {
         Limits { edit_every: EDIT_EVERY }
     }

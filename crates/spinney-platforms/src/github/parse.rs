@@ -167,10 +167,11 @@ impl Reader<'_> {
                     "edited" => self.said(Deed::Changed, &said, payload, topic).ok(),
                     _ => None,
                 };
-                // Who asks brings the pull request along.
-                let is_asked = matches!(said, Some((_, Event::Asked(_))));
-                let linked = topic.pull.clone().filter(|_| !is_asked).map(|pull| (None, Event::Linked(pull)));
-                Ok(linked.into_iter().chain(said).collect())
+                // One that is over ties nothing any more.
+                let is_open = found.state != "closed";
+                let linked = topic.pull.clone().filter(|_| is_open).map(|pull| (None, Event::Linked(pull)));
+                let events: Vec<_> = linked.into_iter().chain(said).collect();
+                if events.is_empty() { Err(Nothing::Ignored("the pull request is over")) } else { Ok(events) }
             }
             ("pull_request_review", "submitted") => text("review", &payload.review, Deed::Written),
             ("pull_request_review", "edited") => text("review", &payload.review, Deed::Changed),

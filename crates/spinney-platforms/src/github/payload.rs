@@ -56,6 +56,8 @@ pub(super) struct PullRequest {
     pub user: Option<User>,
     pub head: End,
     pub merged_at: Option<String>,
+    #[serde(default)]
+    pub state: String,
 }
 
 #[derive(Debug, Deserialize)]

@@ -1,5 +1,7 @@
 //! The one message that answers a delivery: said once, then changed.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use spinney_core::{Delivery, DeliveryStatus, Timestamp};
@@ -17,6 +19,10 @@ pub(super) struct Standing {
     /// What it says now.
     pub said: Option<Message>,
     pub said_at_ms: i64,
+    /// Whether it was begun to say it: what is found again then may say something older.
+    pub posting: bool,
+    /// Whether a command was begun.
+    pub begun: bool,
 }
 
 impl Standing {
@@ -25,9 +31,9 @@ impl Standing {
     }
 
     /// Whether the platform wants to be left alone with this message for now.
-    pub fn is_fresh(&self, adapter: &dyn Adapter) -> bool {
+    pub fn is_fresh(&self, every: Duration) -> bool {
         let age = Timestamp::now().as_millisecond() - self.said_at_ms;
-        self.sent.is_some() && age < i64::try_from(adapter.limits().edit_every.as_millis()).unwrap_or(i64::MAX)
+        self.sent.is_some() && age < i64::try_from(every.as_millis()).unwrap_or(i64::MAX)
     }
 }
 
@@ -47,13 +53,26 @@ impl Orchestrator {
         let sent = match &standing.sent {
             Some(sent) => adapter.edit(&inbound.place, sent, &message).await?,
             None => {
+                let again = std::mem::replace(&mut standing.posting, true);
+                if !again {
+                    self.note(delivery, &standing).await?;
+                }
                 fail::point("answer.posting")?;
-                let sent = adapter.post(&inbound.place, &delivery.id, &message).await?;
+                let mut sent = adapter.post(&inbound.place, &delivery.id, &message).await?;
                 fail::point("answer.posted")?;
+                if again {
+                    sent = adapter.edit(&inbound.place, &sent, &message).await?;
+                }
                 sent
             }
         };
-        standing = Standing { sent: Some(sent), said: Some(message), said_at_ms: Timestamp::now().as_millisecond() };
+        (standing.sent, standing.said) = (Some(sent), Some(message));
+        standing.said_at_ms = Timestamp::now().as_millisecond();
+        self.note(delivery, &standing).await
+    }
+
+    /// Writes down how an answer stands.
+    pub(super) async fn note(&self, delivery: &mut Delivery, standing: &Standing) -> Result<()> {
         delivery.answer = json!(standing);
         let mut db = self.engine().store().write().await?;
         db.update_delivery(delivery, delivery.status).await?;

@@ -1,17 +1,23 @@
 //! What a pull request is tied to, and what goes when an issue or a pull request is over.
 
 use spinney_core::{Consent, Delivery, DeliveryStatus, ReasonCode, Sweep, Work, WorkKind, Workspace};
-use spinney_engine::{Among, Context, Error as EngineError};
+use spinney_engine::{Among, Context, Error as EngineError, ErrorKind};
 
 use super::{Orchestrator, say};
 use crate::desk::{self, About};
-use crate::{Adapter, Inbound, Pull, Result};
+use crate::{Adapter, Inbound, Message, Pull, Result};
 
 impl Orchestrator {
     /// Ties a pull request to the workspace of its branch, or of an issue that it closes. One from a fork is anybody's, and
     /// ties nothing.
-    pub(super) async fn linked(&self, delivery: Delivery, inbound: &Inbound, pull: &Pull) -> Result<()> {
-        let About::Known(context) = desk::repository_of(self.engine(), inbound).await? else {
+    pub(super) async fn linked(
+        &self,
+        delivery: Delivery,
+        inbound: &Inbound,
+        adapter: &dyn Adapter,
+        pull: &Pull,
+    ) -> Result<()> {
+        let About::Known(context) = desk::repository_of(self.engine(), adapter, inbound).await? else {
             return self.end(delivery, DeliveryStatus::Ignored, None).await;
         };
         let found = if pull.is_fork { None } else { self.workspace_of(&context, pull).await? };
@@ -21,7 +27,12 @@ impl Orchestrator {
             return self.end(delivery, DeliveryStatus::Ignored, None).await;
         }
         let mut db = self.engine().store().write().await?;
-        db.bind_conversation(self.engine().account(), inbound.platform, &inbound.conversation, &workspace.id).await?;
+        let account = self.engine().account();
+        let bound = db.workspace_of_conversation(account, inbound.platform, &inbound.conversation).await?;
+        // Where people moved it, it stays.
+        if !bound.as_ref().is_some_and(is_live) {
+            db.bind_conversation(account, inbound.platform, &inbound.conversation, &workspace.id).await?;
+        }
         db.commit().await?;
         self.end(delivery, DeliveryStatus::Done, None).await
     }
@@ -65,65 +76,83 @@ impl Orchestrator {
         Ok(())
     }
 
-    /// The conversation lets go of its workspace; when it was the last, the workspace goes, as far as the verdict allows.
+    /// The conversation lets go of its workspace, and its work of the one that it has; when it was the last, that goes, as far
+    /// as the verdict allows.
     pub(super) async fn closed(
         &self,
-        delivery: Delivery,
+        mut delivery: Delivery,
         inbound: &Inbound,
         adapter: &dyn Adapter,
         work: &Work,
     ) -> Result<()> {
-        let About::Known(context) = desk::repository_of(self.engine(), inbound).await? else {
+        let About::Known(context) = desk::repository_of(self.engine(), adapter, inbound).await? else {
             return self.end(delivery, DeliveryStatus::Ignored, None).await;
         };
-        let (platform, conversation) = (inbound.platform, inbound.conversation.as_str());
-        let mut db = self.engine().store().write().await?;
+        let mut db = self.engine().store().read().await?;
         let account = self.engine().account();
-        let of_conversation = db.workspace_of_conversation(account, platform, conversation).await?;
-        let is_talked_about = of_conversation.is_some();
-        let of_work = db.workspace_of_work(&context.repository.id, work).await?;
-        let Some(workspace) = of_conversation.or(of_work).filter(|workspace| workspace.status.is_live()) else {
-            drop(db);
-            return self.end(delivery, DeliveryStatus::Ignored, None).await;
-        };
+        let talked_about =
+            db.workspace_of_conversation(account, inbound.platform, &inbound.conversation).await?.filter(is_live);
+        let of_work = db.workspace_of_work(&context.repository.id, work).await?.filter(is_live);
+        drop(db);
+        let is_talked_about = talked_about.is_some();
+        let mut message = None;
+        for workspace in talked_about.iter().chain(of_work.iter().filter(|other| Some(*other) != talked_about.as_ref()))
+        {
+            if let Some(held) = self.let_go(&context, inbound, work, workspace).await? {
+                message.get_or_insert(held);
+            }
+        }
+        // Where nobody asked for anything, nothing is said.
+        if let Some(message) = message.filter(|_| is_talked_about) {
+            self.say(&mut delivery, inbound, adapter, message).await?;
+        }
+        let mut db = self.engine().store().write().await?;
+        db.unbind_conversation(account, inbound.platform, &inbound.conversation).await?;
+        db.commit().await?;
+        self.end(delivery, DeliveryStatus::Done, None).await
+    }
+
+    /// Lets go of one workspace; tells why it stays, where that is to be said.
+    async fn let_go(
+        &self,
+        context: &Context,
+        inbound: &Inbound,
+        work: &Work,
+        workspace: &Workspace,
+    ) -> Result<Option<Message>> {
+        let repository = &context.repository.id;
+        let mut db = self.engine().store().write().await?;
+        // Of two that let go at once, the second sees the first.
+        db.lock_repository(repository).await?;
         let bound = db.conversations_of(&workspace.id).await?;
-        let is_last = bound.iter().all(|(other, id)| *other == platform && id == conversation);
-        let others = db.works_of(&workspace.id).await?.iter().any(|other| other != work);
+        let own = (inbound.platform, inbound.conversation.as_str());
+        let is_last = bound.iter().all(|(platform, id)| (*platform, id.as_str()) == own);
+        let works = db.works_of(&workspace.id).await?;
+        // A workspace that this conversation moved to has a work of its own, which nobody else brought.
+        let others = works.iter().any(|other| other != work && (works.contains(work) || *other != workspace.work));
         if !is_last || others {
-            db.unbind_conversation(account, platform, conversation).await?;
-            if others {
-                db.delete_work(&context.repository.id, work).await?;
+            db.unbind_conversation(self.engine().account(), inbound.platform, &inbound.conversation).await?;
+            if others && works.contains(work) {
+                db.delete_work(repository, work).await?;
             }
             db.commit().await?;
-            return self.end(delivery, DeliveryStatus::Done, None).await;
+            return Ok(None);
         }
         drop(db);
         // The pull request that is over now holds nothing back.
-        let consent = Consent::Codes([ReasonCode::OpenPullRequest].into());
-        let gone = self.engine().let_go(&context, &workspace, Sweep::Close, &consent, None, &|_| {}).await;
-        match gone {
-            Ok(_) => self.end(delivery, DeliveryStatus::Done, None).await,
-            // Where nobody asked for anything, nothing is said.
-            Err(EngineError::Refused { .. }) if !is_talked_about => {
-                self.end(delivery, DeliveryStatus::Done, None).await
-            }
-            Err(EngineError::Refused { reasons, .. }) => {
-                self.unbind(inbound).await?;
-                let message = say::kept(work, &workspace, &reasons);
-                self.answer(delivery, inbound, adapter, message, DeliveryStatus::Done).await
-            }
-            Err(error) if error.kind() == spinney_engine::ErrorKind::Held => {
-                self.unbind(inbound).await?;
-                let message = say::held(work, &workspace, &error);
-                self.answer(delivery, inbound, adapter, message, DeliveryStatus::Done).await
-            }
+        let consent = match work.kind {
+            WorkKind::Pr => Consent::Codes([ReasonCode::OpenPullRequest].into()),
+            _ => Consent::None,
+        };
+        match self.engine().let_go(context, workspace, Sweep::Close, &consent, None, &|_| {}).await {
+            Ok(_) => Ok(None),
+            Err(error) if error.kind() == ErrorKind::Held => Ok(Some(say::held(work, workspace, &error))),
+            Err(EngineError::Refused { reasons, .. }) => Ok(Some(say::kept(work, workspace, &reasons))),
             Err(error) => Err(error.into()),
         }
     }
+}
 
-    async fn unbind(&self, inbound: &Inbound) -> Result<()> {
-        let mut db = self.engine().store().write().await?;
-        db.unbind_conversation(self.engine().account(), inbound.platform, &inbound.conversation).await?;
-        Ok(db.commit().await?)
-    }
+fn is_live(workspace: &Workspace) -> bool {
+    workspace.status.is_live()
 }

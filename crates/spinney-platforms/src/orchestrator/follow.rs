@@ -33,7 +33,9 @@ impl Orchestrator {
             let message = self.ending(&job).await?;
             return self.answer(delivery, &inbound, adapter, message, DeliveryStatus::Done).await;
         }
-        if standing.is_fresh(adapter) {
+        // All that are followed there share what the platform bears.
+        let every = adapter.limits().edit_every * self.followed(delivery.platform);
+        if standing.is_fresh(every) {
             return Ok(());
         }
         let message = match job.status {

@@ -9,7 +9,7 @@ use super::answer::Standing;
 use super::{Orchestrator, inbound, prompt, say};
 use crate::command::{self, Command};
 use crate::desk::{self, About, Desk};
-use crate::{Adapter, Error, Event, Inbound, Message, Request, Result, Where};
+use crate::{Adapter, Author, Error, Event, Inbound, Message, Request, Result, Where};
 
 /// Each is a process that waits; more come when some of them are over.
 const MOST_OPEN_JOBS: usize = 32;
@@ -19,6 +19,19 @@ pub(super) struct Policy<'a> {
     pub allowed_users: &'a [String],
     pub strangers: Strangers,
     pub agent: &'a AgentName,
+}
+
+impl Policy<'_> {
+    pub fn allows(&self, author: &Author) -> bool {
+        self.allowed_users.contains(&author.id)
+    }
+}
+
+/// Whose doing counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    Author,
+    Anybody,
 }
 
 /// What becomes of somebody who asks.
@@ -36,10 +49,10 @@ impl Orchestrator {
             Event::Asked(request) => self.asked(delivery, &mut inbound, adapter, request).await,
             Event::Edited { request } => self.edited(delivery, &mut inbound, adapter, request).await,
             Event::Deleted => {
-                self.call_off(&delivery, &inbound).await?;
+                self.call_off(&delivery, &inbound, By::Anybody).await?;
                 self.end(delivery, DeliveryStatus::Done, None).await
             }
-            Event::Linked(pull) => self.linked(delivery, &inbound, &pull).await,
+            Event::Linked(pull) => self.linked(delivery, &inbound, adapter, &pull).await,
             Event::Closed { work, .. } => self.closed(delivery, &inbound, adapter, &work).await,
         }
     }
@@ -67,8 +80,7 @@ impl Orchestrator {
 
     /// Whether somebody may ask: they are on the list, and the platform lets them change the work.
     async fn admission(&self, inbound: &Inbound, adapter: &dyn Adapter, policy: &Policy<'_>) -> Result<Admission> {
-        let is_listed = policy.allowed_users.contains(&inbound.author.id);
-        if is_listed && adapter.may_change(&inbound.place, &inbound.author).await? {
+        if policy.allows(&inbound.author) && adapter.may_change(&inbound.place, &inbound.author).await? {
             return Ok(Admission::May);
         }
         Ok(Admission::MayNot)
@@ -84,8 +96,17 @@ impl Orchestrator {
         let Some(policy) = self.policy(delivery.platform) else {
             return Err(Error::NoAdapter(delivery.platform));
         };
+        let (mut delivery, standing) = (delivery.clone(), Standing::of(&delivery));
+        if let (Some(message), None) = (standing.said.clone(), &standing.sent) {
+            // A command was carried out, and its answer is still to be said.
+            return self.answer(delivery, inbound, adapter, message, DeliveryStatus::Done).await;
+        }
+        if delivery.job_id.is_some() {
+            // It was let in before.
+            self.wait_in_a_crowd(&mut delivery, inbound, adapter, &request).await?;
+        }
         // Before anybody is answered: nobody hears of what is not ours.
-        let about = desk::repository_of(self.engine(), inbound).await?;
+        let about = desk::repository_of(self.engine(), adapter, inbound).await?;
         if let About::NotOurs = about {
             return self.end(delivery, DeliveryStatus::Ignored, Some("its repository is not known here")).await;
         }
@@ -107,8 +128,7 @@ impl Orchestrator {
             None => {}
             Some(Ok(Command::Run { prompt })) => request.text = prompt,
             Some(Ok(command)) => {
-                let message = self.carry_out(inbound, context, policy.agent, &command).await?;
-                return self.answer(delivery, inbound, adapter, message, DeliveryStatus::Done).await;
+                return self.command(delivery, inbound, adapter, context, &command).await;
             }
             Some(Err(usage)) => {
                 let message = say::usage(&usage);
@@ -120,6 +140,29 @@ impl Orchestrator {
             return self.answer(delivery, inbound, adapter, say::which_repository(&names), DeliveryStatus::Done).await;
         };
         self.start(delivery, inbound, adapter, context, &request, policy.agent).await
+    }
+
+    /// Carries a command out once, as far as a death lets it be known, and then says what came of it, as often as that takes.
+    async fn command(
+        &self,
+        mut delivery: Delivery,
+        inbound: &Inbound,
+        adapter: &dyn Adapter,
+        context: Option<Context>,
+        command: &Command,
+    ) -> Result<()> {
+        let Some(policy) = self.policy(delivery.platform) else { return Err(Error::NoAdapter(delivery.platform)) };
+        let mut standing = Standing::of(&delivery);
+        let message = if standing.begun && matches!(command, Command::Cancel | Command::Remove { .. }) {
+            say::interrupted()
+        } else {
+            standing.begun = true;
+            self.note(&mut delivery, &standing).await?;
+            self.carry_out(inbound, context, policy.agent, command).await?
+        };
+        standing.said = Some(message.clone());
+        self.note(&mut delivery, &standing).await?;
+        self.answer(delivery, inbound, adapter, message, DeliveryStatus::Done).await
     }
 
     async fn carry_out(
@@ -180,7 +223,10 @@ impl Orchestrator {
         if delivery.job_id.is_none() {
             delivery.job_id = Some(JobId::generate());
             let mut db = self.engine().store().write().await?;
-            db.update_delivery(&delivery, DeliveryStatus::Received).await?;
+            if !db.update_delivery(&delivery, DeliveryStatus::Received).await? {
+                // Somebody else has it.
+                return Ok(());
+            }
             db.commit().await?;
         }
         fail::point("delivery.numbered")?;
@@ -240,7 +286,9 @@ impl Orchestrator {
         adapter: &dyn Adapter,
         request: Option<Request>,
     ) -> Result<()> {
-        let has_begun = self.call_off(&delivery, inbound).await?;
+        // The platform decides who may change or delete what somebody wrote; only who wrote it asks by it.
+        let by = if request.is_some() { By::Author } else { By::Anybody };
+        let has_begun = self.call_off(&delivery, inbound, by).await?;
         match request {
             Some(request) if !has_begun => self.asked(delivery, inbound, adapter, request).await,
             _ => self.end(delivery, DeliveryStatus::Ignored, None).await,
@@ -248,7 +296,7 @@ impl Orchestrator {
     }
 
     /// Calls off what a message asked for and nobody has begun; tells whether something has.
-    async fn call_off(&self, delivery: &Delivery, inbound: &Inbound) -> Result<bool> {
+    async fn call_off(&self, delivery: &Delivery, inbound: &Inbound, by: By) -> Result<bool> {
         let Some(subject) = &inbound.subject else { return Ok(false) };
         let mut db = self.engine().store().read().await?;
         let about = db.deliveries_about(delivery.platform, &delivery.conversation, subject).await?;
@@ -258,11 +306,18 @@ impl Orchestrator {
         for earlier in about.iter().filter(|earlier| earlier.id != delivery.id) {
             match &earlier.job_id {
                 Some(id) => match jobs.require(id).await {
-                    Ok(job) if job.status == JobStatus::Pending && earlier.author == delivery.author => {
+                    Ok(job)
+                        if job.status == JobStatus::Pending
+                            && (by == By::Anybody || earlier.author == delivery.author) =>
+                    {
                         // It may begin at this very moment; then it is told to end.
                         let _ = jobs.cancel(&job, Cancel::Asked).await;
                     }
                     Ok(job) => has_begun |= job.status != JobStatus::Cancelled,
+                    // It waits in a crowd, and was not asked for yet.
+                    Err(JobsError::UnknownJob { .. }) if !earlier.status.is_final() => {
+                        self.end(earlier.clone(), DeliveryStatus::Ignored, None).await?;
+                    }
                     Err(JobsError::UnknownJob { .. }) => {}
                     Err(error) => return Err(error.into()),
                 },
@@ -277,8 +332,10 @@ impl Orchestrator {
 /// What a job is told for the resolving of its workspace.
 fn job_request(inbound: &Inbound, request: &Request) -> JobRequest {
     let pull = request.pull.as_ref();
-    let mut links = request.links.clone();
-    for work in pull.into_iter().flat_map(|pull| &pull.closes) {
+    let is_fork = pull.is_some_and(|pull| pull.is_fork);
+    // What a fork's pull request says that it closes is anybody's word.
+    let mut links = if is_fork { Vec::new() } else { request.links.clone() };
+    for work in pull.into_iter().filter(|_| !is_fork).flat_map(|pull| &pull.closes) {
         if !links.contains(work) && *work != request.work {
             links.push(work.clone());
         }
@@ -286,7 +343,7 @@ fn job_request(inbound: &Inbound, request: &Request) -> JobRequest {
     JobRequest {
         head: pull.and_then(|pull| pull.head.clone()),
         sha: pull.and_then(|pull| pull.sha.clone()),
-        fork: pull.is_some_and(|pull| pull.is_fork),
+        fork: is_fork,
         links,
         conversation: Some(inbound.conversation.clone()),
         waits_for_room: true,

@@ -29,7 +29,7 @@ use crate::{Adapter, Error, Inbound, Inbox, Result};
 
 /// How many messages are looked at at once.
 const AT_ONCE: usize = 8;
-/// What is heard waits in the platform's own queue, not here.
+/// Little is heard ahead of what is written down.
 const HEARD_AT_ONCE: usize = 16;
 /// How often what is being worked on is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -65,6 +65,10 @@ struct Busy {
     /// By conversation while it is handled, by delivery while it is followed.
     at: HashMap<String, ()>,
     pauses: HashMap<String, (Instant, Duration)>,
+    /// Platforms that want to be left alone.
+    quiet: HashMap<Platform, Instant>,
+    /// How many jobs are followed on each.
+    followed: HashMap<Platform, u32>,
 }
 
 impl Orchestrator {
@@ -139,9 +143,13 @@ impl Orchestrator {
         let mut db = self.engine().store().read().await?;
         let open = db.open_deliveries(self.engine().home().node()).await?;
         drop(db);
+        let is_followed = |delivery: &&Delivery| delivery.status == DeliveryStatus::Working;
+        let mut followed = HashMap::new();
+        open.iter().filter(is_followed).for_each(|delivery| *followed.entry(delivery.platform).or_default() += 1);
+        self.busy().followed = followed;
         for delivery in &open {
             let lane = lane(delivery);
-            if self.take(&lane) {
+            if !self.is_quiet(delivery.platform) && self.take(&lane) {
                 self.attend(delivery.clone(), lane);
             }
         }
@@ -156,16 +164,23 @@ impl Orchestrator {
             // Nobody closes it.
             let permit = this.0.permits.clone().acquire_owned().await;
             let own = this.clone();
-            let _ = tokio::task::spawn_blocking(move || {
+            let (platform, id) = (delivery.platform, delivery.id.clone());
+            let stepped = tokio::task::spawn_blocking(move || {
                 let _permit = permit;
+                let _lane = Lane { orchestrator: &own, name: &lane };
                 handle.block_on(own.step(&delivery, &lane));
-                own.leave(&lane);
+                drop(_lane);
                 // The next of its lane can be attended to.
                 if delivery.status == DeliveryStatus::Received {
                     own.0.inbox.bell.notify_one();
                 }
-            })
-            .await;
+            });
+            if let Err(error) = stepped.await {
+                tracing::error!(%platform, delivery = id, %error, "it broke something here");
+                if let Err(error) = this.give_up(platform, &id, &Error::Broken).await {
+                    tracing::error!(%platform, delivery = id, cause = %error, "that could not be written down");
+                }
+            }
         });
     }
 
@@ -207,11 +222,27 @@ impl Orchestrator {
             && !delivery.status.is_final()
         {
             let before = delivery.status;
+            let told = inbound(&delivery).ok();
             answer::end(&mut delivery, DeliveryStatus::Failed);
             db.update_delivery(&delivery, before).await?;
             answer::record(&mut db, &delivery, "delivery.failed", Some(&spinney_core::in_full(error)))?;
+            db.commit().await?;
+            self.apologize(&delivery, told.as_ref()).await;
+            return Ok(());
         }
         Ok(db.commit().await?)
+    }
+
+    /// Tries once to say that it did not work, where somebody may expect an answer.
+    async fn apologize(&self, delivery: &Delivery, told: Option<&Inbound>) {
+        let Some((inbound, adapter)) = told.zip(self.adapter(delivery.platform)) else { return };
+        let is_listed = self.policy(delivery.platform).is_some_and(|policy| policy.allows(&inbound.author));
+        if !matches!(inbound.event, crate::Event::Asked(_)) || !is_listed {
+            return;
+        }
+        if let Err(error) = adapter.post(&inbound.place, &delivery.id, &say::broken()).await {
+            tracing::warn!(platform = %delivery.platform, cause = %error, "nor could that be said");
+        }
     }
 
     fn busy(&self) -> std::sync::MutexGuard<'_, Busy> {
@@ -229,11 +260,24 @@ impl Orchestrator {
         self.busy().at.remove(lane);
     }
 
+    fn is_quiet(&self, platform: Platform) -> bool {
+        self.busy().quiet.get(&platform).is_some_and(|until| *until > Instant::now())
+    }
+
+    /// How many jobs are followed on a platform, at least one.
+    fn followed(&self, platform: Platform) -> u32 {
+        self.busy().followed.get(&platform).copied().unwrap_or(1).max(1)
+    }
+
     fn pause(&self, lane: &str, error: &Error) {
         let mut busy = self.busy();
         let last = busy.pauses.get(lane).map_or(FIRST_PAUSE, |(_, pause)| (*pause * 2).min(LONGEST_PAUSE));
         let (pause, next) = match error {
-            Error::Send(crate::SendError::RateLimited { after, .. }) => (*after, last),
+            Error::Send(crate::SendError::RateLimited { after, platform }) => {
+                busy.quiet.insert(*platform, Instant::now() + *after);
+                (*after, last)
+            }
+            Error::NoAdapter(_) => (LONGEST_PAUSE, LONGEST_PAUSE),
             Error::Crowded { .. } => (LOOK_EVERY, FIRST_PAUSE),
             _ => (last, last),
         };
@@ -245,13 +289,27 @@ impl Orchestrator {
     }
 }
 
-/// What must be done one after the other: the messages of a conversation; what is being worked on is followed by itself.
+/// What must be done one after the other: the messages of a conversation, and beside them those that wait in a crowd, so
+/// that commands pass them; what is being worked on is followed by itself.
 fn lane(delivery: &Delivery) -> String {
-    let of = match delivery.status {
-        DeliveryStatus::Received => &delivery.conversation,
-        _ => &delivery.id,
+    let (what, of) = match delivery.status {
+        DeliveryStatus::Received if delivery.job_id.is_some() => ("crowd", &delivery.conversation),
+        DeliveryStatus::Received => ("talk", &delivery.conversation),
+        _ => ("job", &delivery.id),
     };
-    format!("{} {} {of}", delivery.platform, delivery.status)
+    format!("{} {what} {of}", delivery.platform)
+}
+
+/// Gives a lane back, whatever happens in it.
+struct Lane<'a> {
+    orchestrator: &'a Orchestrator,
+    name: &'a str,
+}
+
+impl Drop for Lane<'_> {
+    fn drop(&mut self) {
+        self.orchestrator.leave(self.name);
+    }
 }
 
 /// What was understood of a delivery when it came.

@@ -31,16 +31,19 @@ pub(super) fn crowded(work: &Work, jobs: usize) -> Message {
 
 /// What makes room.
 fn helps(why: &str) -> Message {
-    let count =
-        |what: &str| why.split(", ").chain(why.split(": ")).any(|part| part.ends_with(what) && !part.starts_with("0 "));
-    let mut message = Message::new();
-    if count(" merged") {
-        message = message.code("/worktree cleanup merged").plain(" frees what is merged. ");
-    } else if why.contains(" stale") {
-        message = message.code("/worktree cleanup stale").plain(" frees what is stale. ");
-    } else {
-        message = message.code("/worktree list").plain(" shows them. ");
-    }
+    // The counts stand in the engine's own words: `3 merged, 2 stale`.
+    let count = |what: &str| {
+        let (before, _) = why.split_once(what)?;
+        before.rsplit(|c: char| !c.is_ascii_digit()).next()?.parse::<u32>().ok().filter(|count| *count > 0)
+    };
+    let help =
+        [(" merged", "merged"), (" stale", "stale")].into_iter().find_map(|(word, what)| Some((count(word)?, what)));
+    let message = match help {
+        Some((count, what)) => {
+            Message::new().code(format!("/worktree cleanup {what}")).plain(format!(" frees up to {count}. "))
+        }
+        None => Message::new().code("/worktree list").plain(" shows them. "),
+    };
     message.plain("I'll go on by myself when there is room.")
 }
 
@@ -138,8 +141,11 @@ pub(super) fn kept(work: &Work, workspace: &Workspace, reasons: &[Reason]) -> Me
             message = message.plain(": ").code(words::plain(&words::items_of(reason)));
         }
     }
-    let name = workspace.name.as_str();
-    message.plain(". ").code(format!("/worktree remove {name} --force")).plain(" moves it to the trash.")
+    message = message.plain(".");
+    if !reasons.iter().filter(|reason| reason.blocks).all(|reason| reason.overridable) {
+        return message;
+    }
+    message.plain(" ").code(format!("/worktree remove {} --force", workspace.name)).plain(" moves it to the trash.")
 }
 
 /// The same, but somebody is in it.
@@ -178,4 +184,16 @@ pub(super) fn cannot_start(error: &spinney_jobs::Error) -> Message {
 /// A command is not written as it should be.
 pub(super) fn usage(usage: &Usage) -> Message {
     Message::new().sentence(&words::plain(&usage.to_string())).plain(". ").code("/help").plain(" shows all.")
+}
+
+/// Something is wrong here that whoever asked can't mend.
+pub(super) fn broken() -> Message {
+    Message::new()
+        .plain("Something went wrong on my side, and I can't answer this. Whoever runs me finds it in the audit log.")
+}
+
+/// A command was begun before a death, and nobody knows how far it came.
+pub(super) fn interrupted() -> Message {
+    let message = Message::new().plain("I was interrupted while I did that. ").code("/worktree list");
+    message.plain(" shows what there is; write it again if it is not done.")
 }

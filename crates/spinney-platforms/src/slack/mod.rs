@@ -73,6 +73,10 @@ impl Adapter for Slack {
         }
     }
 
+    fn parent(&self, place: &Place) -> Option<String> {
+        Address::of(place).filter(|address| address.thread.is_some()).map(|address| address.channel)
+    }
+
     fn limits(&self) -> Limits {
         Limits { edit_every: EDIT_EVERY }
     }
