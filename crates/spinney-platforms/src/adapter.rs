@@ -30,6 +30,9 @@ pub trait Adapter: Send + Sync + fmt::Debug {
         None
     }
 
+    /// Told of what was heard by [`Self::listen`] once no death loses it, in the order in which it was handed on.
+    fn written(&self, _inbound: &Inbound) {}
+
     /// The conversation that a place is a part of, as a thread of its channel: what was said there of the repository
     /// counts here too.
     fn parent(&self, _place: &Place) -> Option<String> {
@@ -96,6 +99,9 @@ pub enum Refusal {
     Malformed,
     #[error("its content type is not taken")]
     ContentType,
+    /// It would be read a moment later.
+    #[error("it can't be read yet, and is to be sent again")]
+    NotYet,
 }
 
 impl Refusal {
@@ -105,6 +111,7 @@ impl Refusal {
             Self::Unsigned | Self::Stale => StatusCode::UNAUTHORIZED,
             Self::Malformed => StatusCode::BAD_REQUEST,
             Self::ContentType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::NotYet => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 }

@@ -22,6 +22,7 @@ mod orchestrator;
 mod set_up;
 mod slack;
 mod split;
+mod telegram;
 
 pub use adapter::{Adapter, Answer, Answering, Limits, Listening, Received, Refusal, SendError, Sent};
 pub use desk::Desk;
@@ -35,3 +36,4 @@ pub use message::{Message, Span};
 pub use orchestrator::{Orchestrator, REMEMBERED_FOR};
 pub use set_up::{Fault, adapters, secret};
 pub use slack::Slack;
+pub use telegram::{Telegram, TelegramOptions};

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use spinney_core::config::VariableName;
+use spinney_core::config::{TelegramMode, VariableName};
 use spinney_core::{ForgeKind, Platform, Secret};
 use spinney_engine::Engine;
 use spinney_forge::token;
@@ -12,6 +12,7 @@ use crate::Adapter;
 use crate::discord::{Discord, DiscordOptions};
 use crate::github::{GithubAdapter, GithubApp, GithubOptions};
 use crate::slack::Slack;
+use crate::telegram::{Telegram, TelegramOptions};
 
 /// A platform that is configured, but can't be used as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,9 +28,12 @@ type Made = Result<Option<Arc<dyn Adapter>>, String>;
 #[must_use]
 pub fn adapters(engine: &Engine) -> (Vec<Arc<dyn Adapter>>, Vec<Fault>) {
     let (mut adapters, mut faults) = (Vec::new(), Vec::new());
-    for (platform, made) in
-        [(Platform::Github, github(engine)), (Platform::Slack, slack(engine)), (Platform::Discord, discord(engine))]
-    {
+    for (platform, made) in [
+        (Platform::Github, github(engine)),
+        (Platform::Slack, slack(engine)),
+        (Platform::Discord, discord(engine)),
+        (Platform::Telegram, telegram(engine)),
+    ] {
         match made {
             Ok(adapter) => adapters.extend(adapter),
             Err(reason) => faults.push(Fault { platform, reason }),
@@ -77,6 +81,19 @@ fn discord(engine: &Engine) -> Made {
     let (gateway_url, public_key) = (config.gateway_url.clone(), config.public_key.clone());
     let options = DiscordOptions { api_url, gateway_url, token, public_key, proxy };
     Ok(Some(Arc::new(Discord::new(options).map_err(|error| error.to_string())?)))
+}
+
+fn telegram(engine: &Engine) -> Made {
+    let config = &engine.config().platforms.telegram;
+    let token = secret(engine, config.token_env.as_ref());
+    let Some((token, api_url)) = token.zip(config.api_url.clone()) else { return Ok(None) };
+    let webhook_secret = match config.mode {
+        TelegramMode::Webhook => Some(required(engine, config.webhook_secret_env.as_ref())?),
+        TelegramMode::Poll => None,
+    };
+    let proxy = engine.proxy(api_url.as_str());
+    let options = TelegramOptions { api_url, token, webhook_secret, proxy };
+    Ok(Some(Arc::new(Telegram::new(options).map_err(|error| error.to_string())?)))
 }
 
 fn read_key(file: &Path) -> Result<Secret, String> {

@@ -29,12 +29,12 @@ pub(crate) fn pieces(text: &str, limit: usize) -> Vec<String> {
     pieces
 }
 
-fn length(text: &str) -> usize {
+pub(crate) fn length(text: &str) -> usize {
     text.chars().map(char::len_utf16).sum()
 }
 
 /// Where a text that is too long is cut: at the last end of a line that is not too early, else of a word, else anywhere.
-fn cut(text: &str, limit: usize) -> usize {
+pub(crate) fn cut(text: &str, limit: usize) -> usize {
     let mut room = limit;
     let end = text.char_indices().find(|(_, c)| {
         let fits = c.len_utf16() <= room;

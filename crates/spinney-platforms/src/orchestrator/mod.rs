@@ -115,6 +115,9 @@ impl Orchestrator {
                     tracing::error!(cause = %spinney_core::in_full(&error), "what was heard could not be written down");
                     tokio::time::sleep(FIRST_PAUSE).await;
                 }
+                if let Some(adapter) = self.adapter(inbound.platform) {
+                    adapter.written(&inbound);
+                }
             }
         };
         tokio::join!(written, futures_util::future::join_all(listening));

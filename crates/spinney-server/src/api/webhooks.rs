@@ -42,6 +42,7 @@ fn refused(platform: Platform, refusal: Refusal) -> ApiError {
     let message = refusal.to_string();
     match refusal {
         Refusal::Unsigned | Refusal::Stale => ApiError::unauthorized(message),
+        Refusal::NotYet => ApiError::unavailable(message),
         Refusal::Malformed | Refusal::ContentType => ApiError::usage(message).with_status(refusal.status()),
     }
 }

@@ -1,0 +1,201 @@
+//! What Telegram tells: an update, by its webhook or because we asked.
+
+use serde::Deserialize;
+use serde_json::Value;
+use spinney_core::{Platform, Work};
+
+use super::address::Address;
+use super::text;
+use crate::{Event, Inbound, Received, Refusal, Request, Where, bounds, command};
+
+/// Telegram's first words in a chat with a bot, whatever the person wanted.
+const START: &str = "/start";
+
+/// Who we are on Telegram.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bot<'a> {
+    pub id: i64,
+    /// Without the `@`; none where Telegram did not tell yet.
+    pub name: Option<&'a str>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Update {
+    update_id: i64,
+    message: Option<Said>,
+    edited_message: Option<Said>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Said {
+    message_id: i64,
+    from: Option<User>,
+    chat: Chat,
+    text: Option<String>,
+    /// The text below a picture or a file.
+    caption: Option<String>,
+    message_thread_id: Option<i64>,
+    #[serde(default)]
+    is_topic_message: bool,
+    reply_to_message: Option<Box<Replied>>,
+}
+
+/// The message that is answered.
+#[derive(Debug, Deserialize)]
+struct Replied {
+    from: Option<User>,
+    text: Option<String>,
+    caption: Option<String>,
+    /// In a topic every message answers this one.
+    forum_topic_created: Option<serde::de::IgnoredAny>,
+}
+
+#[derive(Debug, Deserialize)]
+struct User {
+    id: i64,
+    #[serde(default)]
+    is_bot: bool,
+    #[serde(default)]
+    first_name: String,
+    last_name: Option<String>,
+    username: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Chat {
+    id: i64,
+    #[serde(rename = "type")]
+    kind: String,
+}
+
+/// Which of the bot's conversations a message is part of.
+enum Call {
+    /// It asks for this.
+    Asks(String),
+    /// It is for somebody else.
+    Other,
+    /// Who it calls is known once the bot knows its own name.
+    Unknown,
+}
+
+/// Reads what was verified.
+pub(super) fn read(body: &[u8], bot: Bot<'_>) -> Result<Received, Refusal> {
+    serde_json::from_slice::<Update>(body).map_err(|_| Refusal::Malformed)?.read(bot)
+}
+
+/// Reads what was asked for.
+pub(super) fn read_value(value: &Value, bot: Bot<'_>) -> Result<Received, Refusal> {
+    Update::deserialize(value).map_err(|_| Refusal::Malformed)?.read(bot)
+}
+
+impl Update {
+    fn read(&self, bot: Bot<'_>) -> Result<Received, Refusal> {
+        let (said, is_edit) = match (&self.message, &self.edited_message) {
+            (Some(said), _) => (said, false),
+            (None, Some(said)) => (said, true),
+            (None, None) => return Ok(Received::ignored("it is about something else than messages")),
+        };
+        let Some(author) = said.from.as_ref() else { return Ok(Received::ignored("nobody wrote it")) };
+        if author.is_bot || author.id == bot.id {
+            return Ok(Received::ignored("a bot wrote it"));
+        }
+        if !matches!(said.chat.kind.as_str(), "private" | "group" | "supergroup") {
+            return Ok(Received::ignored("it is in no chat of people"));
+        }
+        if said.words().trim().is_empty() {
+            return Ok(Received::ignored("it has no words"));
+        }
+        let asked = match said.call(bot) {
+            Call::Asks(text) => Some(text),
+            Call::Other => None,
+            Call::Unknown => return Err(Refusal::NotYet),
+        };
+        let event = match (asked, is_edit) {
+            (Some(text), false) => Event::Asked(said.request(&text)?),
+            // What it said before is not told: it may have asked.
+            (asked, true) => Event::Edited { request: asked.map(|text| said.request(&text)).transpose()? },
+            (None, false) => return Ok(Received::ignored("it does not call the bot")),
+        };
+        let address = said.address();
+        Ok(Received::one(Inbound {
+            platform: Platform::Telegram,
+            delivery: format!("{}:{}", bot.id, self.update_id),
+            conversation: address.conversation(),
+            subject: Some(said.message_id.to_string()),
+            author: bounds::author(&author.id.to_string(), &author.shown()),
+            place: address.place(),
+            repository: Where::Chat,
+            event,
+        }))
+    }
+}
+
+impl Said {
+    fn words(&self) -> &str {
+        self.text.as_deref().or(self.caption.as_deref()).unwrap_or_default()
+    }
+
+    /// Whether it asks the bot. Among others only what mentions it, answers it, or is a command for it.
+    fn call(&self, bot: Bot<'_>) -> Call {
+        let words = self.words();
+        let is_private = self.chat.kind == "private";
+        if let Some((name, to, rest)) = text::command(words) {
+            let is_ours = match (to, bot.name) {
+                (Some(_), None) => return Call::Unknown,
+                (Some(to), Some(name)) => to.eq_ignore_ascii_case(name),
+                // Another bot in the group may know others.
+                (None, _) => is_private || name == START || command::parse(words).is_some(),
+            };
+            if is_ours {
+                return Call::Asks(if name == START { "/help".to_owned() } else { format!("{name}{rest}") });
+            }
+            if to.is_some() {
+                return Call::Other;
+            }
+        }
+        let plain = || bot.name.map_or_else(|| words.to_owned(), |name| text::without_mentions(words, name));
+        if is_private || self.answers(bot) {
+            return Call::Asks(plain());
+        }
+        match bot.name {
+            Some(name) if text::mentions(words, name) => Call::Asks(plain()),
+            None if text::has_mention(words) => Call::Unknown,
+            _ => Call::Other,
+        }
+    }
+
+    fn replied(&self) -> Option<&Replied> {
+        self.reply_to_message.as_deref().filter(|replied| replied.forum_topic_created.is_none())
+    }
+
+    fn answers(&self, bot: Bot<'_>) -> bool {
+        self.replied().and_then(|replied| replied.from.as_ref()).is_some_and(|author| author.id == bot.id)
+    }
+
+    fn request(&self, text: &str) -> Result<Request, Refusal> {
+        let replied = self.replied().and_then(|replied| replied.text.as_deref().or(replied.caption.as_deref()));
+        let work = Work::thread(&format!("telegram:{}", self.address().conversation()));
+        Ok(Request {
+            text: bounds::text(text),
+            work: work.map_err(|_| Refusal::Malformed)?,
+            title: None,
+            context: replied.map(bounds::text).filter(|text| !text.is_empty()),
+            links: Vec::new(),
+            pull: None,
+        })
+    }
+
+    fn address(&self) -> Address {
+        Address { chat: self.chat.id, topic: self.message_thread_id.filter(|_| self.is_topic_message) }
+    }
+}
+
+impl User {
+    fn shown(&self) -> String {
+        match (&self.username, &self.last_name) {
+            (Some(name), _) => name.clone(),
+            (None, Some(last)) => format!("{} {last}", self.first_name),
+            (None, None) => self.first_name.clone(),
+        }
+    }
+}
