@@ -17,6 +17,7 @@ mod npm;
 mod packages;
 mod part;
 mod postgres;
+mod telegram;
 mod test;
 mod venv;
 mod webhooks;

@@ -17,6 +17,7 @@ use crate::gits;
 use crate::packages;
 use crate::part::Part;
 use crate::postgres::{Cluster, Programs};
+use crate::telegram;
 use crate::webhooks;
 
 /// A test waits more than it computes: for git, for other programs, for the disk.
@@ -37,6 +38,7 @@ pub fn run(wants_agents: bool, arguments: &[&str]) -> Result<ExitCode> {
     let description = description::find_or_fetch()?;
     let webhooks = webhooks::find_or_install()?;
     let chats = chats::find_or_install()?;
+    let telegram = telegram::find_or_install()?;
     let agents = agents::provide(wants_agents)?;
     let browser = browser::provide();
     let cluster = Cluster::start(&programs)?;
@@ -47,6 +49,7 @@ pub fn run(wants_agents: bool, arguments: &[&str]) -> Result<ExitCode> {
         description,
         webhooks,
         chats,
+        telegram,
         agents,
         browser,
         arguments,
@@ -87,6 +90,8 @@ struct Suite<'a> {
     webhooks: PathBuf,
     /// The Python that speaks with chats.
     chats: PathBuf,
+    /// The directory of a Telegram for tests.
+    telegram: PathBuf,
     agents: agents::Programs,
     browser: agents::Programs,
     arguments: &'a [&'a str],
@@ -108,6 +113,7 @@ impl Suite<'_> {
         command.env("PATH", self.path_with(first_on_path)?).env("SPINNEY_TEST_POSTGRES_URL", &self.url);
         command.env("SPINNEY_TEST_GITHUB_DESCRIPTION", &self.description);
         command.env(webhooks::VARIABLE, &self.webhooks).env(chats::VARIABLE, &self.chats);
+        command.env(telegram::VARIABLE, &self.telegram);
         command.envs(self.agents.iter().chain(&self.browser).map(|(variable, program)| (variable, program)));
         Ok(command)
     }

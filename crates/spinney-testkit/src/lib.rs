@@ -35,7 +35,7 @@ pub use agent_cli::AgentCli;
 pub use browser::{Browser, ColorScheme, ConsoleEntry, Key, Window};
 #[cfg(feature = "discord")]
 pub use chat::{DiscordMessage, TestDiscord, TestGateway};
-pub use chat::{SlackMessage, TestSlack};
+pub use chat::{SlackMessage, TelegramMessage, TestSlack, TestTelegram, WebhookCall};
 pub use cli::{Cli, Running};
 pub use daemon::Daemon;
 pub use fingerprint::Fingerprint;

@@ -23,8 +23,12 @@ pub(super) const UPDATES: [&str; 2] = ["message", "edited_message"];
 /// Telegram's words, each behind `Bad Request: `, for what is fine.
 const SAME: &str = "message is not modified";
 /// And for what can't be changed any more.
-const GONE: [&str; 4] =
-    ["message to edit not found", "message can't be edited", "MESSAGE_ID_INVALID", "message identifier is not specified"];
+const GONE: [&str; 4] = [
+    "message to edit not found",
+    "message can't be edited",
+    "MESSAGE_ID_INVALID",
+    "message identifier is not specified",
+];
 /// Sayings that broke off; more than that are none of a few bad moments.
 const MAX_UNFINISHED: usize = 1000;
 

@@ -46,7 +46,8 @@ fn uncalled(text: &str) -> String {
 
 /// Telegram has addresses that call people, beside those of the web.
 fn is_web(url: &str) -> bool {
-    ["https://", "http://"].iter().any(|scheme| url.starts_with(scheme)) && url.bytes().all(|byte| byte.is_ascii_graphic())
+    ["https://", "http://"].iter().any(|scheme| url.starts_with(scheme))
+        && url.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 fn escape(text: &str) -> String {
@@ -128,7 +129,10 @@ mod tests {
             (Message::new().plain("<b>&amp;</b>"), "&lt;b&gt;&amp;amp;&lt;/b&gt;"),
             (Message::new().plain("@ann and me@b.example"), "@\u{2060}ann and me@\u{2060}b.example"),
             (Message::new().code("</code>@ann"), "<code>&lt;/code&gt;@ann</code>"),
-            (Message::new().block("</pre><a href=\"tg://user?id=1\">"), "<pre>&lt;/pre&gt;&lt;a href=&quot;tg://user?id=1&quot;&gt;</pre>"),
+            (
+                Message::new().block("</pre><a href=\"tg://user?id=1\">"),
+                "<pre>&lt;/pre&gt;&lt;a href=&quot;tg://user?id=1&quot;&gt;</pre>",
+            ),
             (Message::new().link("x", "tg://user?id=1"), "x"),
             (Message::new().link("x", "javascript:alert(1)"), "x"),
             (Message::new().link("x", "https://a\"><b>"), "<a href=\"https://a&quot;&gt;&lt;b&gt;\">x</a>"),

@@ -96,7 +96,8 @@ impl Telegram {
 /// The bot that a token is of: `123456:ABC-DEF`. None where it is no token, which stands in each path.
 fn bot_of(token: &Secret) -> Option<i64> {
     let (id, secret) = token.expose().split_once(':')?;
-    let is_plain = !secret.is_empty() && secret.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+    let is_plain =
+        !secret.is_empty() && secret.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
     let is_number = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
     id.parse().ok().filter(|_| is_plain && is_number)
 }

@@ -141,10 +141,11 @@ impl Said {
         let is_private = self.chat.kind == "private";
         if let Some((name, to, rest)) = text::command(words) {
             let is_ours = match (to, bot.name) {
+                _ if is_private => true,
                 (Some(_), None) => return Call::Unknown,
                 (Some(to), Some(name)) => to.eq_ignore_ascii_case(name),
                 // Another bot in the group may know others.
-                (None, _) => is_private || name == START || command::parse(words).is_some(),
+                (None, _) => name == START || command::parse(words).is_some(),
             };
             if is_ours {
                 return Call::Asks(if name == START { "/help".to_owned() } else { format!("{name}{rest}") });
