@@ -121,6 +121,12 @@ impl App {
         }
     }
 
+    /// By which the app asks for itself, within a few minutes.
+    #[must_use]
+    pub fn signature(&self) -> Option<Secret> {
+        self.sign(Timestamp::now()).as_deref().and_then(|header| header.strip_prefix("Bearer ")).map(Secret::new)
+    }
+
     /// The header by which the app asks for itself: a JSON Web Token.
     fn sign(&self, now: Timestamp) -> Option<String> {
         let seconds = |time: Timestamp| time.as_millisecond() / 1000;

@@ -41,6 +41,9 @@ pub trait Adapter: Send + Sync + fmt::Debug {
 
     fn limits(&self) -> Limits;
 
+    /// Asks the platform who the bot is there, which tells whether it takes the secrets.
+    fn who(&self) -> Answering<'_, String>;
+
     /// Asks the platform for what a webhook did not tell of the work. Called once, before anything is decided.
     fn complete<'a>(&'a self, _inbound: &'a mut Inbound) -> Answering<'a, ()> {
         Box::pin(async { Ok(()) })

@@ -22,6 +22,7 @@ mod orchestrator;
 mod set_up;
 mod slack;
 mod split;
+mod standing;
 mod telegram;
 
 pub use adapter::{Adapter, Answer, Answering, Limits, Listening, Received, Refusal, SendError, Sent};
@@ -36,4 +37,8 @@ pub use message::{Message, Span};
 pub use orchestrator::{Orchestrator, REMEMBERED_FOR};
 pub use set_up::{Fault, adapters, secret};
 pub use slack::Slack;
+pub use standing::{
+    PLATFORMS, SecretVariable, Standing, diagnose, secret_variables, set_telegram_webhook, standing, unreachable,
+    webhook_url,
+};
 pub use telegram::{Telegram, TelegramOptions};

@@ -12,6 +12,7 @@ use crate::Adapter;
 use crate::discord::{Discord, DiscordOptions};
 use crate::github::{GithubAdapter, GithubApp, GithubOptions};
 use crate::slack::Slack;
+use crate::standing::PLATFORMS;
 use crate::telegram::{Telegram, TelegramOptions};
 
 /// A platform that is configured, but can't be used as it is.
@@ -22,24 +23,30 @@ pub struct Fault {
 }
 
 /// What a platform's own set-up gives: none where it is not set up at all.
-type Made = Result<Option<Arc<dyn Adapter>>, String>;
+pub(crate) type Made = Result<Option<Arc<dyn Adapter>>, String>;
 
 /// Makes the adapters of all platforms that are set up, and tells what is wrong with the others.
 #[must_use]
 pub fn adapters(engine: &Engine) -> (Vec<Arc<dyn Adapter>>, Vec<Fault>) {
     let (mut adapters, mut faults) = (Vec::new(), Vec::new());
-    for (platform, made) in [
-        (Platform::Github, github(engine)),
-        (Platform::Slack, slack(engine)),
-        (Platform::Discord, discord(engine)),
-        (Platform::Telegram, telegram(engine)),
-    ] {
-        match made {
+    for platform in PLATFORMS {
+        match adapter(engine, platform) {
             Ok(adapter) => adapters.extend(adapter),
             Err(reason) => faults.push(Fault { platform, reason }),
         }
     }
     (adapters, faults)
+}
+
+/// A platform's adapter; none where it is not set up.
+pub(crate) fn adapter(engine: &Engine, platform: Platform) -> Made {
+    match platform {
+        Platform::Github => github(engine),
+        Platform::Slack => slack(engine),
+        Platform::Discord => discord(engine),
+        Platform::Telegram => telegram(engine),
+        Platform::Cli | Platform::Api | Platform::Schedule => Ok(None),
+    }
 }
 
 fn github(engine: &Engine) -> Made {
@@ -84,6 +91,12 @@ fn discord(engine: &Engine) -> Made {
 }
 
 fn telegram(engine: &Engine) -> Made {
+    let Some(options) = telegram_options(engine)? else { return Ok(None) };
+    Ok(Some(Arc::new(Telegram::new(options).map_err(|error| error.to_string())?)))
+}
+
+/// How Telegram is spoken to; none where it is not set up.
+pub(crate) fn telegram_options(engine: &Engine) -> Result<Option<TelegramOptions>, String> {
     let config = &engine.config().platforms.telegram;
     let token = secret(engine, config.token_env.as_ref());
     let Some((token, api_url)) = token.zip(config.api_url.clone()) else { return Ok(None) };
@@ -92,8 +105,7 @@ fn telegram(engine: &Engine) -> Made {
         TelegramMode::Poll => None,
     };
     let proxy = engine.proxy(api_url.as_str());
-    let options = TelegramOptions { api_url, token, webhook_secret, proxy };
-    Ok(Some(Arc::new(Telegram::new(options).map_err(|error| error.to_string())?)))
+    Ok(Some(TelegramOptions { api_url, token, webhook_secret, proxy }))
 }
 
 fn read_key(file: &Path) -> Result<Secret, String> {

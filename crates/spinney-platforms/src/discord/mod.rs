@@ -115,6 +115,10 @@ impl Adapter for Discord {
         Limits { edit_every: EDIT_EVERY }
     }
 
+    fn who(&self) -> Answering<'_, String> {
+        Box::pin(async { self.test().await.map(|(_, name)| name) })
+    }
+
     /// Discord knows nothing of repositories.
     fn may_change<'a>(&'a self, _place: &'a Place, _author: &'a Author) -> Answering<'a, bool> {
         Box::pin(async { Ok(true) })

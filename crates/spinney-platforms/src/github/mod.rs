@@ -13,6 +13,7 @@ mod payload;
 mod prose;
 mod render;
 mod verify;
+mod who;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -121,6 +122,10 @@ impl Adapter for GithubAdapter {
 
     fn limits(&self) -> Limits {
         Limits { edit_every: EDIT_EVERY }
+    }
+
+    fn who(&self) -> Answering<'_, String> {
+        Box::pin(self.name())
     }
 
     fn complete<'a>(&'a self, inbound: &'a mut Inbound) -> Answering<'a, ()> {

@@ -81,6 +81,10 @@ impl Adapter for Slack {
         Limits { edit_every: EDIT_EVERY }
     }
 
+    fn who(&self) -> Answering<'_, String> {
+        Box::pin(async { self.test().await.map(|(user, team)| format!("{user} of {team}")) })
+    }
+
     /// Slack knows nothing of repositories.
     fn may_change<'a>(&'a self, _place: &'a Place, _author: &'a Author) -> Answering<'a, bool> {
         Box::pin(async { Ok(true) })
