@@ -88,10 +88,15 @@ impl App {
 
     /// Opens the engine, and leaves what others left half done.
     pub async fn open_engine(&self) -> Result<Engine> {
+        self.open_engine_with(self.layers()?).await
+    }
+
+    /// The same with a configuration of one's own choice.
+    pub async fn open_engine_with(&self, layers: Layers) -> Result<Engine> {
         let options = EngineOptions {
             home: self.home()?,
             account: LOCAL.to_owned(),
-            layers: self.layers()?,
+            layers,
             environment: self.environment.all(),
         };
         let engine = Engine::open(options).await?;

@@ -90,6 +90,7 @@ pub enum Command {
     Conflicts(commands::conflicts::ConflictsArgs),
     Repo(commands::repo::RepoArgs),
     Account(commands::account::AccountArgs),
+    Platform(commands::platform::PlatformArgs),
     Token(commands::token::TokenArgs),
     Init(commands::init::InitArgs),
     Hook(commands::hook::HookArgs),

@@ -8,6 +8,7 @@ mod commands;
 mod completion;
 mod environment;
 mod error;
+mod file;
 mod follow;
 mod jobs;
 mod log;

@@ -8,10 +8,9 @@ use spinney_jobs::schedules::Schedules;
 use crate::app::App;
 use crate::error::Result;
 use crate::jobs;
-use crate::ui::style;
-use crate::ui::table::{Cell, Table};
+use crate::ui::checks;
 
-/// Check git, disk, store, locks, orphans, forges, agents, jobs and schedules; says what to do
+/// Check git, disk, store, locks, orphans, forges, agents, jobs, schedules and platforms; says what to do
 ///
 /// Exits with 1 when something is bad.
 #[derive(Debug, Args)]
@@ -28,6 +27,7 @@ pub async fn run(app: &App, _args: DoctorArgs) -> Result<u8> {
                 checks.extend(jobs.diagnose().await?);
                 checks.extend(Schedules::new(jobs, None).diagnose().await?);
             }
+            checks.extend(spinney_platforms::diagnose(&engine).await);
             checks
         }
         Err(error) => vec![error.as_check("start")],
@@ -38,17 +38,6 @@ pub async fn run(app: &App, _args: DoctorArgs) -> Result<u8> {
         app.ui.print_json(&json!({ "checks": checks, "healthy": !bad }));
         return Ok(u8::from(bad));
     }
-    let mut table = Table::default();
-    for check in checks {
-        let mark = match check.mark {
-            Mark::Good => Cell::styled("✓", style::GOOD),
-            Mark::Notice => Cell::styled("!", style::WARNING),
-            Mark::Bad => Cell::styled("✗", style::ERROR),
-        };
-        let mut cells = vec![mark, Cell::styled(check.name, style::NAME), Cell::from(check.fact)];
-        cells.extend(check.fix.map(Cell::from));
-        table.row(cells);
-    }
-    app.ui.print(table.render());
+    app.ui.print(checks::table(&checks).render());
     Ok(u8::from(bad))
 }

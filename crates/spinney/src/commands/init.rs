@@ -1,8 +1,7 @@
 //! `spinney init`: writes a commented `spinney.toml`, or Claude Code's settings.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use clap::Args;
@@ -13,6 +12,7 @@ use spinney_engine::REPOSITORY_FILE;
 use crate::app::App;
 use crate::claude_settings;
 use crate::error::{CliError, Result};
+use crate::file;
 
 /// Write a commented `spinney.toml` at the top of the repository
 #[derive(Debug, Args)]
@@ -72,23 +72,9 @@ fn write_claude_settings(app: &App, path: &Path) -> Result<bool> {
         app.ui.say("its hooks call Spinney already; nothing to do");
         return Ok(false);
     };
-    replace(path, &merged).map_err(|error| unwritable(path, &error))?;
+    file::replace(path, &merged).map_err(|error| unwritable(path, &error))?;
     app.ui.say("`claude --worktree NAME` now works in a workspace, and removes it only if nothing could be missed");
     Ok(true)
-}
-
-/// Replaces a file in one step, and the one that a link leads to rather than the link.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let directory = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(directory)?;
-    let permissions = fs::metadata(&path).map_or(Permissions::from_mode(0o644), |found| found.permissions());
-    let mut file = tempfile::NamedTempFile::new_in(directory)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().set_permissions(permissions)?;
-    file.as_file().sync_all()?;
-    file.persist(&path)?;
-    Ok(())
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> CliError {

@@ -23,6 +23,7 @@ pub mod measure;
 pub mod new;
 pub mod path;
 pub mod pin;
+pub mod platform;
 pub mod pool;
 pub mod repo;
 pub mod restore;
@@ -70,6 +71,7 @@ pub async fn run(app: &App, command: Command) -> Result<u8> {
         Command::Conflicts(args) => conflicts::run(app, args).await,
         Command::Repo(args) => repo::run(app, args).await,
         Command::Account(args) => account::run(app, args).await,
+        Command::Platform(args) => platform::run(app, args).await,
         Command::Token(args) => token::run(app, args).await,
         Command::Init(args) => init::run(app, args).await,
         Command::Hook(args) => hook::run(app, args).await,

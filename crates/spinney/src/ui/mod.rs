@@ -1,5 +1,6 @@
 //! What people see: styles, tables, progress, words.
 
+pub mod checks;
 pub mod progress;
 pub mod story;
 pub mod style;
