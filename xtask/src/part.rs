@@ -25,7 +25,7 @@ const OF_GIT: [&str; 3] = ["spinney-git", "spinney-engine", "spinney"];
 const NOT_OF_GIT: [&str; 5] = ["agents", "configuration", "jobs_floods", "jobs_queue", "shell"];
 /// Test programs of the daemon that reach each of its queries, and no more: pages and security ask nothing else of the
 /// store, and whatever is about git or processes does not see which one it is.
-const OF_POSTGRES: [&str; 6] = ["api", "audit", "daemon", "routes", "schedules", "tokens"];
+const OF_POSTGRES: [&str; 7] = ["api", "audit", "daemon", "platforms", "routes", "schedules", "tokens"];
 
 impl Part {
     const ALL: [Self; 2] = [Self::Git, Self::Postgres];
