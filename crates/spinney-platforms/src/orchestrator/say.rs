@@ -13,7 +13,11 @@ const MAX_SUMMARY_CHARS: usize = 6000;
 pub(super) fn waiting(job: &Job) -> Option<Message> {
     let why = job.waits_for.as_deref()?;
     let message = match why.strip_prefix("room: ").filter(|_| job.outcome.blocked) {
-        Some(why) => Message::new().plain("I can't start: ").sentence(&words::plain(why)).plain(". ").then(helps(why)),
+        Some(why) => {
+            // What follows is for the command line.
+            let why = why.split("; ").next().unwrap_or_default();
+            Message::new().plain("I can't start: ").sentence(&words::plain(why)).plain(". ").then(helps(why))
+        }
         None => Message::new()
             .strong(job.work.workspace_name().as_str())
             .plain(" waits for ")
@@ -31,13 +35,12 @@ pub(super) fn crowded(work: &Work, jobs: usize) -> Message {
 
 /// What makes room.
 fn helps(why: &str) -> Message {
-    // The counts stand in the engine's own words: `3 merged, 2 stale`.
+    // As in `…: 3 merged, 0 stale for 14+ days, 22 active`.
     let count = |what: &str| {
-        let (before, _) = why.split_once(what)?;
-        before.rsplit(|c: char| !c.is_ascii_digit()).next()?.parse::<u32>().ok().filter(|count| *count > 0)
+        let mut counted = why.split([':', ',']).filter_map(|part| part.trim().split_once(' '));
+        counted.find_map(|(count, of)| count.parse::<u32>().ok().filter(|count| of.starts_with(what) && *count > 0))
     };
-    let help =
-        [(" merged", "merged"), (" stale", "stale")].into_iter().find_map(|(word, what)| Some((count(word)?, what)));
+    let help = ["merged", "stale"].into_iter().find_map(|what| Some((count(what)?, what)));
     let message = match help {
         Some((count, what)) => {
             Message::new().code(format!("/worktree cleanup {what}")).plain(format!(" frees up to {count}. "))
@@ -65,8 +68,9 @@ fn ready(job: &Job, workspace: &Workspace, others: &[Work]) -> Message {
     };
     let mut message =
         Message::new().strong(workspace.name.as_str()).plain(how).plain(": branch ").code(workspace.branch.as_str());
-    if !others.is_empty() {
-        let named: Vec<_> = others.iter().map(named).collect();
+    // What has the workspace's own name was told with it.
+    let named: Vec<_> = others.iter().map(named).filter(|name| name != workspace.name.as_str()).collect();
+    if !named.is_empty() {
         message = message.plain(format!(", shared with {}", named.join(", ")));
     }
     message.plain(".")
