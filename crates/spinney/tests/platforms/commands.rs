@@ -1,8 +1,15 @@
 //! What can be typed, on GitHub and in Slack.
 
+use std::fs;
+use std::time::{Duration, Instant};
+
 use crate::job_support::LONG;
 use crate::office::Office;
 use spinney_testkit::wait_until;
+
+const MANY: usize = 30;
+/// Much less than if each waited for the next look at what is open.
+const SOON: Duration = Duration::from_secs(10);
 
 /// Where somebody types, and what they are answered.
 trait Desk {
@@ -35,21 +42,26 @@ fn all_of_them(office: &Office, desk: &mut dyn Desk) {
     desk.types("/help", &["/worktree create", "/cancel"]);
     desk.types("/status", &["acme/app", "workspaces    0 of 25"]);
     desk.types("/worktree list", &["0 of 25 workspaces"]);
-    desk.types("/worktree create feature/x", &["feature-x", "new on `feature/x`", "works in it from now on"]);
-    desk.types("/worktree list", &["1 of 25 workspaces", "feature-x", "feature/x", "active"]);
-    desk.types("@spinney write\nscript:\nwrite x.txt x\nprint Written.", &["feature-x", "✓ Done", "Written."]);
-    assert_eq!(office.jobs()[0].text("workspace"), "feature-x", "the conversation moved there");
-    let why = desk.types("/worktree why feature-x", &["would not be removed"]);
-    assert!(why.contains("unmerged") || why.contains("open-pull-request"), "{why}");
-    desk.types("/worktree remove", &["stays", "/worktree remove feature-x --force"]);
-    assert_eq!(office.live(), ["feature-x"]);
-    desk.types("/worktree remove feature-x --force", &["is in the trash until", "/worktree restore feature-x"]);
+    desk.types("/worktree create feature/x", &["task-feature-x", "new on `feature/x`", "works in it from now on"]);
+    desk.types("/worktree list", &["1 of 25 workspaces", "task-feature-x", "feature/x", "active"]);
+    let asked = "@spinney write\nscript:\nwrite x.txt x\nprint Written.";
+    desk.types(asked, &["task-feature-x", " goes on: branch `feature/x`.", "✓ Done", "Written."]);
+    assert_eq!(office.jobs()[0].text("workspace"), "task-feature-x", "the conversation moved there");
+    desk.types("/worktree why task-feature-x", &["may go", "all its commits are pushed", "/worktree remove"]);
+    fs::write(office.jobs()[0].path().join("notes.txt"), "mine").unwrap();
+    desk.types("/worktree why task-feature-x", &["would not be removed", "untracked", "notes.txt"]);
+    desk.types("/worktree remove", &["stays", "/worktree remove task-feature-x --force"]);
+    assert_eq!(office.live(), ["task-feature-x"]);
+    desk.types(
+        "/worktree remove task-feature-x --force",
+        &["is in the trash until", "/worktree restore task-feature-x"],
+    );
     assert_eq!(office.live(), [""; 0]);
     desk.types("/worktree remove", &["This conversation has no workspace."]);
-    desk.types("/worktree restore feature-x", &["is back on `feature/x`"]);
-    assert_eq!(office.live(), ["feature-x"]);
+    desk.types("/worktree restore task-feature-x", &["is back on `feature/x`"]);
+    assert_eq!(office.live(), ["task-feature-x"]);
     desk.types("/worktree orphans", &["Nothing to do."]);
-    desk.types("/worktree cleanup merged", &["kept feature-x"]);
+    desk.types("/worktree cleanup merged", &["kept task-feature-x"]);
     desk.types("/worktree cleanup stale", &["Nothing to do."]);
     desk.types("/worktree cleanup all", &["does not take", "/help"]);
     desk.types("/worktree destroy", &["there is no", "/help"]);
@@ -93,4 +105,19 @@ fn what_runs_is_cancelled_by_its_own_conversation() {
     assert!(office.said_on(number)[1].contains("Cancelling **issue-1**; its work stays."));
     assert_eq!(office.jobs()[0].text("status"), "cancelled");
     assert_eq!(office.live(), ["issue-1"]);
+}
+
+#[test]
+fn many_messages_of_one_conversation_are_answered_one_after_the_other_and_soon() {
+    let office = Office::new("");
+    let number = office.forge.add_issue("Login fails", "It says no.");
+    for index in 0..MANY {
+        office.comment(number, &format!("/worktree why nothing-{index}."));
+    }
+    let last = Instant::now();
+    office.hears(number, MANY, &[]);
+    assert!(last.elapsed() < SOON, "{:?}", last.elapsed());
+    for (index, said) in office.said_on(number).iter().enumerate() {
+        assert!(said.contains(&format!("nothing-{index}.")), "{index}: {said}");
+    }
 }

@@ -106,3 +106,40 @@ fn a_job_that_fails_says_so_and_where_its_work_is() {
     office.hears(issue, 2, &["**issue-1** goes on", "✓ Done"]);
     wait_until(|| office.jobs().len() == 2, LONG);
 }
+
+#[test]
+fn an_issue_and_its_pull_request_are_worked_on_one_after_the_other() {
+    let office = Office::new("");
+    let issue = office.ask("Login fails", "write fix.txt fixed");
+    office.hears(issue, 1, &["✓ Done"]);
+    let opened = office.pull("opened", 2);
+    assert_eq!(office.wait_for_delivery(&opened), "done");
+    let held = office.workshop.hold("held");
+    office.comment(issue, &format!("@spinney more\nscript:\n{held}\nwrite order.txt first"));
+    office.workshop.wait_for_agent("held");
+    office.comment(2, "@spinney more\nscript:\nappend order.txt second");
+    office.hears(2, 1, &["waits for"]);
+    office.workshop.let_go("held");
+    office.hears(2, 1, &["✓ Done"]);
+    office.hears(issue, 2, &["✓ Done"]);
+    let order = fs::read_to_string(office.workshop.story.show("issue-1").path().join("order.txt")).unwrap();
+    assert_eq!(order, "first\nsecond\n");
+}
+
+#[test]
+fn an_issue_that_is_opened_again_goes_on_where_it_was() {
+    let office = Office::new("");
+    let issue = office.ask("Login fails", "write fix.txt fixed");
+    office.hears(issue, 1, &["✓ Done"]);
+    let opened = office.pull("opened", 2);
+    assert_eq!(office.wait_for_delivery(&opened), "done");
+    let closed = office.close(issue);
+    assert_eq!(office.wait_for_delivery(&closed), "done");
+    office.comment(issue, "@spinney not yet\nscript:\nwrite more.txt more");
+    office.hears(issue, 2, &["**issue-1** goes on", "shared with #2", "✓ Done"]);
+    // The pull request is closed without being merged; the issue is not.
+    office.forge.close(2);
+    let closed = office.pull("closed", 2);
+    assert_eq!(office.wait_for_delivery(&closed), "done");
+    assert_eq!(office.live(), ["issue-1"]);
+}

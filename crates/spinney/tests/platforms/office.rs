@@ -13,7 +13,8 @@ use crate::job_support::{Job, LONG, Workshop};
 
 pub const SECRET: &str = "it's a secret of hooks";
 /// What of a prompt the agent does: the instructions behind the last such line. All else is for it to read.
-const SCRIPT: &str = "awk '/^script:$/ { text = \"\"; on = 1; next } on { text = text $0 \"\\n\" } END { printf \"%s\", text }'";
+const SCRIPT: &str =
+    "awk '/^script:$/ { text = \"\"; on = 1; next } on { text = text $0 \"\\n\" } END { printf \"%s\", text }'";
 
 /// Ends the daemon first, and the platforms last.
 pub struct Office {
@@ -85,7 +86,8 @@ impl Office {
     /// Waits until the daemon has died by itself.
     #[track_caller]
     pub fn wait_for_death(&self) {
-        let process = PathBuf::from(format!("/proc/{}/stat", self.daemon.borrow().as_ref().expect("there is one").id()));
+        let process =
+            PathBuf::from(format!("/proc/{}/stat", self.daemon.borrow().as_ref().expect("there is one").id()));
         let is_dead = || {
             let stat = std::fs::read_to_string(&process).unwrap_or_default();
             stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with(['Z', 'X']))
@@ -148,7 +150,8 @@ impl Office {
     pub fn deliveries(&self, platform: Platform, ids: &[String]) -> Vec<Option<Delivery>> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let store = Store::open(&StoreUrl::parse(&self.workshop.story.sandbox().store_url()).unwrap()).await.unwrap();
+            let store =
+                Store::open(&StoreUrl::parse(&self.workshop.story.sandbox().store_url()).unwrap()).await.unwrap();
             let mut db = store.read().await.unwrap();
             let mut found = Vec::new();
             for id in ids {

@@ -15,8 +15,9 @@ fn what_waits_for_room_says_so_and_goes_on_by_itself() {
     workshop.wait_for_agent("held");
     let waiting = office.ask("Logout fails", "write other.txt fixed\nprint Out.");
     let said = office.hears(waiting, 1, &["I can't start"]);
-    assert!(said.contains("1 of 1") && said.contains("I'll go on by myself when there is room."), "{said}");
-    assert!(said.contains("`/worktree "), "{said}");
+    let counted = "acme/app has 1 active workspaces (limit 1): 0 merged, 0 stale for 14+ days, 1 active. ";
+    let helps = "`/worktree list` shows them. I'll go on by myself when there is room.";
+    assert!(said.contains(&format!("{counted}{helps}")), "{said}");
     workshop.let_go("held");
     office.hears(first, 2, &["✓ Done"]);
     // Merged, but somebody left something in it: not taken by itself, nor by a sweep.

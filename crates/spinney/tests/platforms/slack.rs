@@ -72,8 +72,9 @@ fn touch_all(office: &Office, days: u32) {
     let listed = office.workshop.cli.run(&["ls", "--json"]).ok().json();
     for row in listed["workspaces"].as_array().unwrap() {
         let (then, path) = (format!("{days} days ago"), row["path"].as_str().unwrap());
+        let admin_dir = office.workshop.git(path, &["rev-parse", "--absolute-git-dir"]);
         let find = office.workshop.story.sandbox().cli("find");
-        find.run(&[path, "-exec", "touch", "--no-dereference", "--date", &then, "{}", "+"]).ok();
+        find.run(&[path, &admin_dir, "-exec", "touch", "--no-dereference", "--date", &then, "{}", "+"]).ok();
     }
 }
 
