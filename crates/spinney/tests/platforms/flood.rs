@@ -73,7 +73,7 @@ fn send(address: &Mutex<HttpClient>, index: usize, again: &AtomicUsize) -> Durat
 
 #[test]
 fn a_thousand_in_ten_seconds_are_accepted_and_none_is_lost_over_a_death() {
-    let office = Office::new("");
+    let office = Office::alone();
     for _ in 0..50 {
         office.forge.add_issue("Login fails", "It says no.");
     }

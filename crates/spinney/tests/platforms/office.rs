@@ -1,7 +1,11 @@
 //! A team with a repository on a GitHub, a Slack, and a daemon that is called from both.
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
+use std::sync::{PoisonError, RwLock};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use spinney_core::{Delivery, Platform};
@@ -16,6 +20,9 @@ pub const SECRET: &str = "it's a secret of hooks";
 const SCRIPT: &str =
     "awk '/^script:$/ { text = \"\"; on = 1; next } on { text = text $0 \"\\n\" } END { printf \"%s\", text }'";
 
+/// Held by all, or by the one that measures.
+static TURN: RwLock<()> = RwLock::new(());
+
 /// Ends the daemon first, and the platforms last.
 pub struct Office {
     pub daemon: RefCell<Option<Daemon>>,
@@ -25,6 +32,7 @@ pub struct Office {
     _http: HttpRemote,
     /// How many webhooks were sent.
     pub sent: Cell<u64>,
+    _turn: Box<dyn Any>,
 }
 
 impl Office {
@@ -35,7 +43,15 @@ impl Office {
         office
     }
 
-    /// The same with further keys of GitHub's section.
+    /// While no other is there.
+    pub fn alone() -> Self {
+        let turn = TURN.write().unwrap_or_else(PoisonError::into_inner);
+        let office = Self::set_up("", "", Box::new(turn));
+        office.open(&office.workshop.cli);
+        office
+    }
+
+    /// With further keys of GitHub's section.
     pub fn with_github(keys: &str) -> Self {
         let office = Self::closed(keys, "");
         office.open(&office.workshop.cli);
@@ -44,6 +60,10 @@ impl Office {
 
     /// Without a daemon yet.
     pub fn closed(github: &str, settings: &str) -> Self {
+        Self::set_up(github, settings, Box::new(TURN.read().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    fn set_up(github: &str, settings: &str, turn: Box<dyn Any>) -> Self {
         let mut workshop = Workshop::of(Story::of(Sandbox::new().repository("app").with_remote()), "");
         let sandbox = workshop.story.sandbox();
         let http = HttpRemote::open(sandbox);
@@ -68,7 +88,7 @@ impl Office {
         let cli = cli.with_variable("SLACK_BOT_TOKEN", slack.token());
         workshop.cli = cli.with_variable("SLACK_SIGNING_SECRET", slack.signing_secret());
         workshop.cli.run(&["status"]).ok();
-        Self { daemon: RefCell::default(), workshop, forge, slack, _http: http, sent: Cell::new(0) }
+        Self { daemon: RefCell::default(), workshop, forge, slack, _http: http, sent: Cell::new(0), _turn: turn }
     }
 
     /// Starts the daemon.
@@ -128,15 +148,15 @@ impl Office {
 
     #[track_caller]
     fn waits(&self, said: impl Fn() -> Vec<String>, count: usize, texts: &[&str]) -> String {
-        let deadline = std::time::Instant::now() + LONG;
+        let deadline = Instant::now() + LONG;
         loop {
             let said = said();
             if said.len() == count && texts.iter().all(|text| said[count - 1].contains(text)) {
                 return said[count - 1].clone();
             }
             let daemon = self.daemon.borrow().as_ref().map(Daemon::said).unwrap_or_default();
-            assert!(std::time::Instant::now() < deadline, "{count} with {texts:?} are not {said:#?}\n{daemon}");
-            std::thread::sleep(std::time::Duration::from_millis(10));
+            assert!(Instant::now() < deadline, "{count} with {texts:?} are not {said:#?}\n{daemon}");
+            thread::sleep(Duration::from_millis(10));
         }
     }
 
