@@ -64,7 +64,7 @@ fn all_of_them(office: &Office, desk: &mut dyn Desk) {
     desk.types("/worktree cleanup merged", &["kept task-feature-x"]);
     desk.types("/worktree cleanup stale", &["Nothing to do."]);
     desk.types("/worktree cleanup all", &["does not take", "/help"]);
-    desk.types("/worktree destroy", &["there is no", "/help"]);
+    desk.types("/worktree destroy", &["There is no", "/help"]);
     desk.types("/worktree why nothing-like-it", &["That did not work", "nothing-like-it"]);
     desk.types("/worktree restore", &["needs a name"]);
     desk.types("/worktree create a..b", &["That did not work"]);
