@@ -2,7 +2,7 @@
 
 use spinney_testkit::Trouble;
 
-use crate::hooks::issue;
+use crate::hooks::{delivery, issue};
 use crate::office::Office;
 
 const SCRIPT: &str = "write fix.txt fixed\nprint It was the cookie.";
@@ -25,7 +25,7 @@ fn assert_answered_once(office: &Office, issue: u64, when: &str) {
 fn it_is_answered_once_wherever_the_daemon_dies() {
     for point in ["delivery.numbered", "delivery.submitted", "answer.posting", "answer.posted", "answer.said"] {
         let office = Office::closed("", "");
-        office.open(&office.workshop.cli.with_variable("SPINNEY_FAIL", point));
+        office.open_until(point);
         let number = office.ask("Login fails", SCRIPT);
         office.wait_for_death();
         office.open(&office.workshop.cli);
@@ -37,7 +37,7 @@ fn it_is_answered_once_wherever_the_daemon_dies() {
 fn so_it_is_in_slack() {
     for point in ["delivery.submitted", "answer.posted"] {
         let office = Office::closed("", "repository = \"acme/app\"\n");
-        office.open(&office.workshop.cli.with_variable("SPINNEY_FAIL", point));
+        office.open_until(point);
         let thread = office.say(None, &format!("look\nscript:\n{SCRIPT}"));
         office.wait_for_death();
         office.open(&office.workshop.cli);
@@ -72,7 +72,7 @@ fn what_was_accepted_when_it_was_killed_is_done_and_what_was_not_comes_again() {
     // GitHub does not know whether it arrived, and sends it again.
     let body = format!("@spinney please\nscript:\n{SCRIPT}");
     let payload = issue("opened", number, "Login fails", &body);
-    office.send("issues", "72d3162e-cc78-11e3-81ab-000000000001", &payload).expects(200);
+    office.send("issues", &delivery(1), &payload);
     assert_answered_once(&office, number, "kill -9");
 }
 
@@ -88,4 +88,23 @@ fn what_github_did_not_hear_is_said_again_and_what_it_did_is_not() {
     }
     office.comment(number, "/help");
     office.hears(number, 4, &["/worktree list"]);
+}
+
+#[test]
+fn a_command_is_carried_out_once_wherever_the_daemon_dies() {
+    for point in ["answer.posting", "answer.posted", "answer.said"] {
+        let office = Office::new("");
+        let number = office.ask("Login fails", SCRIPT);
+        office.hears(number, 1, &["✓ Done"]);
+        // It is said before it is written down that it was.
+        assert_eq!(office.wait_for_delivery(&delivery(1)), "done");
+        office.kill();
+        office.open_until(point);
+        office.comment(number, "/worktree remove issue-1");
+        office.wait_for_death();
+        office.open(&office.workshop.cli);
+        office.hears(number, 2, &["is in the trash until", "/worktree restore issue-1"]);
+        office.comment(number, "/status");
+        office.hears(number, 3, &["workspaces    0 of 25", "in the trash  1"]);
+    }
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use spinney_core::{DeliveryStatus, Platform};
 use spinney_testkit::{HttpClient, wait_until};
 
-use crate::hooks::{EVE, MONA, comment, payload, signed};
+use crate::hooks::{EVE, MONA, comment, delivery, payload, signed};
 use crate::office::Office;
 
 const COUNT: usize = 1000;
@@ -42,10 +42,6 @@ fn hook(index: usize) -> (&'static str, Value) {
     }
 }
 
-fn delivery(index: usize) -> String {
-    format!("72d3162e-cc78-11e3-81ab-{index:012}")
-}
-
 /// Sends one until it is taken, as GitHub would; gives how long the daemon took that took it.
 fn send(address: &Mutex<HttpClient>, index: usize, again: &AtomicUsize) -> Duration {
     let (event, payload) = hook(index);
@@ -53,7 +49,7 @@ fn send(address: &Mutex<HttpClient>, index: usize, again: &AtomicUsize) -> Durat
     let mut took = Duration::ZERO;
     wait_until(
         || {
-            let client = signed(&address.lock().unwrap(), event, &delivery(index), &body);
+            let client = signed(&address.lock().unwrap(), event, &delivery(index as u64), &body);
             let began = Instant::now();
             let sent = client.try_send("POST", "/webhooks/github", body.as_bytes());
             took = began.elapsed();
@@ -116,7 +112,7 @@ fn a_thousand_in_ten_seconds_are_accepted_and_none_is_lost_over_a_death() {
     );
     assert!(took[COUNT - 1] < Duration::from_secs(1), "{:?}", took[COUNT - 1]);
 
-    let ids: Vec<_> = (0..COUNT).map(delivery).collect();
+    let ids: Vec<_> = (0..COUNT as u64).map(delivery).collect();
     let open =
         || office.deliveries(Platform::Github, &ids).iter().flatten().filter(|one| one.ended_at.is_none()).count();
     wait_until(|| open() == 0, PATIENCE);

@@ -143,3 +143,18 @@ fn an_issue_that_is_opened_again_goes_on_where_it_was() {
     assert_eq!(office.wait_for_delivery(&closed), "done");
     assert_eq!(office.live(), ["issue-1"]);
 }
+
+#[test]
+fn an_issue_that_is_closed_while_its_agent_works_keeps_its_workspace() {
+    let office = Office::new("");
+    let held = office.workshop.hold("held");
+    let issue = office.ask("Login fails", &format!("{held}\nwrite fix.txt fixed"));
+    office.hears(issue, 1, &["Working on it"]);
+    office.workshop.wait_for_agent("held");
+    office.close(issue);
+    let said = office.hears(issue, 2, &["#1 is closed. I kept its workspace `issue-1`"]);
+    assert!(said.contains("of coder (in\\_use)") && !said.contains("--force"), "{said}");
+    office.workshop.let_go("held");
+    wait_until(|| office.said_on(issue)[0].contains("✓ Done"), LONG);
+    assert_eq!(office.live(), ["issue-1"]);
+}

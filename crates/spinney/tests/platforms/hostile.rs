@@ -83,3 +83,21 @@ fn a_summary_that_is_too_long_is_cut() {
     let said = office.hears(number, 1, &["✓ Done"]);
     assert!(said.chars().count() < 65_536, "{}", said.len());
 }
+
+#[test]
+fn text_is_data_in_slack_too() {
+    let office = Office::new("repository = \"acme/app\"\n");
+    let out = office.workshop.beside("OUT");
+    for (index, text) in TEXTS.iter().enumerate() {
+        let text = text.replace("OUT", out.to_str().unwrap());
+        let thread = office.say(None, &format!("{text}\nscript:\nprompt-file"));
+        let said = office.hears_in_slack(2 * index + 1, &["✓ Done"]);
+        assert!(!said.contains("<!") && !said.contains("<@") && !said.contains("<script>"), "{said}");
+        assert!(!said.contains(['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}']), "{said:?}");
+        office.say(Some(&thread), &format!("/worktree create {text}"));
+        let said = office.hears_in_slack(2 * index + 2, &[]);
+        assert!(!said.contains("<!") && !said.contains("<@") && !said.contains("<script>"), "{said}");
+        assert!(!out.exists(), "{text}");
+    }
+    assert_eq!(office.live().len(), TEXTS.len());
+}

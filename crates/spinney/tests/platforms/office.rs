@@ -32,6 +32,8 @@ pub struct Office {
     _http: HttpRemote,
     /// How many webhooks were sent.
     pub sent: Cell<u64>,
+    /// The daemon is about to die: perhaps before it answers a webhook that it has taken.
+    pub is_dying: Cell<bool>,
     _turn: Box<dyn Any>,
 }
 
@@ -88,7 +90,16 @@ impl Office {
         let cli = cli.with_variable("SLACK_BOT_TOKEN", slack.token());
         workshop.cli = cli.with_variable("SLACK_SIGNING_SECRET", slack.signing_secret());
         workshop.cli.run(&["status"]).ok();
-        Self { daemon: RefCell::default(), workshop, forge, slack, _http: http, sent: Cell::new(0), _turn: turn }
+        Self {
+            daemon: RefCell::default(),
+            workshop,
+            forge,
+            slack,
+            _http: http,
+            sent: Cell::new(0),
+            is_dying: Cell::default(),
+            _turn: turn,
+        }
     }
 
     /// Starts the daemon.
@@ -96,6 +107,13 @@ impl Office {
     pub fn open(&self, cli: &Cli) {
         assert!(self.daemon.borrow().is_none(), "it runs");
         self.daemon.replace(Some(Daemon::start(cli)));
+    }
+
+    /// Starts a daemon that dies at this point.
+    #[track_caller]
+    pub fn open_until(&self, point: &str) {
+        self.open(&self.workshop.cli.with_variable("SPINNEY_FAIL", point));
+        self.is_dying.set(true);
     }
 
     /// Kills the daemon; one that died already is only buried.
@@ -114,6 +132,7 @@ impl Office {
         };
         wait_until(is_dead, LONG);
         self.daemon.borrow_mut().take();
+        self.is_dying.set(false);
     }
 
     pub fn client(&self) -> HttpClient {
