@@ -68,6 +68,10 @@ pub(super) fn route(asked: &Asked<'_>, state: &mut State) -> Answered {
 
 /// What only an app asks, by its own signature; none where it is no such question.
 pub(super) fn route_app(method: &str, path: &str, repository: &str, url: &str, state: &mut State) -> Option<Answered> {
+    if (method, path) == ("GET", "/app") && state.app_tokens.is_some() {
+        let owner = repository.split('/').nth(2).unwrap_or_default();
+        return Some(Answered::One("200 OK", github_shapes::app(owner, url)));
+    }
     let is_lookup = method == "GET" && path.strip_prefix(repository) == Some("/installation");
     let is_token = method == "POST" && path == format!("/app/installations/{INSTALLATION}/access_tokens");
     match (is_lookup, is_token) {

@@ -351,6 +351,40 @@ pub(super) fn installation(id: u64, repository: &str, url: &str) -> Value {
     })
 }
 
+/// Whom a token belongs to, as only they see it.
+pub(super) fn account(login: &str, url: &str) -> Value {
+    let mut account = Shapes { url, owner: login, name: "" }.user(login);
+    let keys = account.as_object_mut().expect("it is an object");
+    for unknown in ["bio", "company", "email", "hireable", "location", "name"] {
+        keys.insert(unknown.to_owned(), Value::Null);
+    }
+    for count in ["followers", "following", "public_gists", "public_repos"] {
+        keys.insert(count.to_owned(), json!(0));
+    }
+    for (key, value) in [("blog", ""), ("created_at", CREATED), ("updated_at", CREATED)] {
+        keys.insert(key.to_owned(), json!(value));
+    }
+    account
+}
+
+/// An app, as it sees itself.
+pub(super) fn app(owner: &str, url: &str) -> Value {
+    json!({
+        "id": 12345,
+        "slug": "spinney",
+        "node_id": "MDExOkludGVncmF0aW9uMQ==",
+        "owner": Shapes { url, owner, name: "" }.user(owner),
+        "name": "Spinney",
+        "description": null,
+        "external_url": "https://spinney.example",
+        "html_url": format!("{url}/apps/spinney"),
+        "created_at": CREATED,
+        "updated_at": CREATED,
+        "permissions": { "issues": "write", "pull_requests": "write", "metadata": "read" },
+        "events": ["issues", "issue_comment"],
+    })
+}
+
 /// A token that lasts.
 pub(super) fn access_token(token: &str) -> Value {
     json!({

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::state::{Fork, State, TestComment, TestIssue, TestPerson, TestPullRequest};
 use super::trouble::Trouble;
-use super::{forgejo, github, gitlab};
+use super::{forgejo, github, github_shapes, gitlab};
 use crate::http::{HttpServer, Request, Response, unescape};
 
 const TOKEN: &str = "forge-t0ken-that-nobody-may-see";
@@ -401,6 +401,9 @@ impl Shared {
         if authorization != self.authorization && !authorization.strip_prefix("Bearer ").is_some_and(is_app) {
             let body = json!({ "message": "Bad credentials", "documentation_url": "https://docs.example" });
             return Response::json("401 Unauthorized", &[], &body);
+        }
+        if (request.method.as_str(), request.raw_path()) == ("GET", "/user") {
+            return self.respond(Answered::One("200 OK", github_shapes::account(&self.owner, &url)), request);
         }
         let rest = request.raw_path().strip_prefix(&self.repository_path);
         let Some(rest) = rest.filter(|rest| rest.is_empty() || rest.starts_with('/')) else {
