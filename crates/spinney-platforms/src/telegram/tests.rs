@@ -21,6 +21,9 @@ fn open_with(token: &str, secret: Option<&str>) -> Result<Telegram, OpenError> {
     })
 }
 
+/// Headers by name.
+type Given<'a> = &'a [(&'a str, &'a str)];
+
 /// A bot that knows its name.
 fn open() -> Telegram {
     let telegram = open_with("666:abc", Some(SECRET)).unwrap();
@@ -28,7 +31,7 @@ fn open() -> Telegram {
     telegram
 }
 
-fn headers(given: &[(&str, &str)]) -> HeaderMap {
+fn headers(given: Given<'_>) -> HeaderMap {
     let mut headers = HeaderMap::new();
     for (name, value) in given {
         headers.append(HeaderName::try_from(*name).unwrap(), HeaderValue::from_str(value).unwrap());
@@ -73,8 +76,9 @@ fn group(text: &str) -> Value {
 }
 
 fn with(mut update: Value, changes: Value) -> Value {
-    for (name, value) in changes.as_object().unwrap() {
-        update["message"][name] = value.clone();
+    let Value::Object(changes) = changes else { panic!("{changes} changes nothing") };
+    for (name, value) in changes {
+        update["message"][name] = value;
     }
     update
 }
@@ -221,7 +225,7 @@ fn what_telegram_did_not_send_is_refused() {
     let upper = SECRET.to_uppercase();
     let (twice, prefixed) = (format!("{SECRET}{SECRET}"), format!("Bearer {SECRET}"));
     let padded = format!("{SECRET} ");
-    let cases: &[(&str, &[(&str, &str)], Refusal)] = &[
+    let cases: &[(&str, Given<'_>, Refusal)] = &[
         ("no secret", &[json], Refusal::Unsigned),
         ("an empty one", &[json, (HEADER, "")], Refusal::Unsigned),
         ("another one", &[json, (HEADER, "s3cret")], Refusal::Unsigned),

@@ -72,7 +72,7 @@ struct State {
     waiting: Vec<Value>,
     /// The text of what the bot said, by chat and number.
     said: HashMap<(i64, i64), String>,
-    /// Answers to come, each for the next request of a method.
+    /// Answers to come, each for the next request of a method; `null` lets it through.
     refusals: VecDeque<(&'static str, Value)>,
     webhook: Option<(String, String)>,
     /// What the webhook was sent.
@@ -134,9 +134,14 @@ impl TestTelegram {
     }
 
     /// Refuses the next request of a method, with this status, these words and parameters.
-    pub fn refuse(&self, method: &'static str, status: u16, description: &str, parameters: Value) {
+    pub fn refuse(&self, method: &'static str, status: u16, description: &str, parameters: &Value) {
         let answer = json!({ "ok": false, "error_code": status, "description": description, "parameters": parameters });
         lock(&self.behind.state).refusals.push_back((method, answer));
+    }
+
+    /// Lets the next request of a method through, so that what is refused is the one after.
+    pub fn allow(&self, method: &'static str) {
+        lock(&self.behind.state).refusals.push_back((method, Value::Null));
     }
 
     /// Everything that was asked so far.
@@ -216,7 +221,9 @@ impl Behind {
         let mut state = lock(&self.state);
         if let Some(at) = state.refusals.iter().position(|(refused, _)| *refused == method) {
             let (_, answer) = state.refusals.remove(at).expect("it was found");
-            return refusal(&answer);
+            if !answer.is_null() {
+                return refusal(&answer);
+            }
         }
         drop(state);
         match method {

@@ -56,9 +56,9 @@ pub async fn run(app: &App, mut wanted: Wanted) -> Result<u8> {
     let status = u8::from(is_bad(&standing));
     let added = Added { engine: &engine, standing, path, is_written: text.is_some(), is_told };
     if app.ui.json {
-        added.print_json(app)
+        added.print_json(app);
     } else {
-        added.print(app)
+        added.print(app);
     }
     Ok(status)
 }
