@@ -146,8 +146,8 @@ impl Orchestrator {
         };
         match self.engine().let_go(context, workspace, Sweep::Close, &consent, None, &|_| {}).await {
             Ok(_) => Ok(None),
-            Err(error) if error.kind() == ErrorKind::Held => Ok(Some(say::held(work, workspace, &error))),
             Err(EngineError::Refused { reasons, .. }) => Ok(Some(say::kept(work, workspace, &reasons))),
+            Err(error) if error.kind() == ErrorKind::Held => Ok(Some(say::held(work, workspace, &error))),
             Err(error) => Err(error.into()),
         }
     }

@@ -106,7 +106,7 @@ pub(super) fn ending(job: &Job, workspace: Option<&Workspace>, others: &[Work], 
     if let Some(summary) = job.outcome.summary.as_deref().filter(|summary| !summary.trim().is_empty()) {
         let cut: String = summary.trim().chars().take(MAX_SUMMARY_CHARS).collect();
         let cut = if cut.len() < summary.trim().len() { cut + " …" } else { cut };
-        message = message.line().line().prose(cut);
+        message = message.line().prose(cut);
     }
     if !job.outcome.escaped.is_empty() {
         let escaped = spinney_engine::escapes_in_words(&job.outcome.escaped);
@@ -145,22 +145,24 @@ pub(super) fn kept(work: &Work, workspace: &Workspace, reasons: &[Reason]) -> Me
             message = message.plain(": ").code(words::plain(&words::items_of(reason)));
         }
     }
-    message = message.plain(".");
-    if !reasons.iter().filter(|reason| reason.blocks).all(|reason| reason.overridable) {
-        return message;
+    let remove = format!("/worktree remove {}", workspace.name);
+    if reasons.iter().filter(|reason| reason.blocks).all(|reason| reason.overridable) {
+        return message.plain(". ").code(format!("{remove} --force")).plain(" moves it to the trash.");
     }
-    message.plain(" ").code(format!("/worktree remove {} --force", workspace.name)).plain(" moves it to the trash.")
+    message.plain(". ").code(remove).plain(" moves it to the trash, once that is over.")
 }
 
 /// The same, but somebody is in it.
 pub(super) fn held(work: &Work, workspace: &Workspace, error: &spinney_engine::Error) -> Message {
-    let message = Message::new().plain(format!("{} is closed. I kept its workspace ", named(work)));
     let why = spinney_core::in_full(error);
-    message
+    Message::new()
+        .plain(format!("{} is closed. I kept its workspace ", named(work)))
         .code(workspace.name.as_str())
         .plain(": ")
         .sentence(&words::plain(&why))
-        .plain(". It goes by itself once nobody needs it.")
+        .plain(". ")
+        .code(format!("/worktree remove {}", workspace.name))
+        .plain(" moves it to the trash once that is over.")
 }
 
 /// Somebody may not ask.
