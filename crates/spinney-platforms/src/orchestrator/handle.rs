@@ -350,3 +350,45 @@ fn job_request(inbound: &Inbound, request: &Request) -> JobRequest {
         ..JobRequest::default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use spinney_core::Work;
+
+    use super::*;
+    use crate::{Place, Pull};
+
+    #[test]
+    fn a_forks_pull_request_brings_nothing_but_itself() {
+        let pull = |is_fork| Pull {
+            number: 9,
+            title: String::new(),
+            head: Some("feature".parse().unwrap()),
+            sha: None,
+            is_fork,
+            closes: vec![Work::issue(42)],
+        };
+        let request = |is_fork| Request {
+            text: "look".to_owned(),
+            work: Work::pr(9),
+            title: None,
+            context: None,
+            links: vec![Work::issue(41)],
+            pull: Some(pull(is_fork)),
+        };
+        let inbound = Inbound {
+            platform: Platform::Github,
+            delivery: "1".to_owned(),
+            conversation: "acme/app#9".to_owned(),
+            subject: None,
+            author: Author { id: "7".to_owned(), name: "mona".to_owned() },
+            place: Place(serde_json::Value::Null),
+            repository: Where::Chat,
+            event: Event::Deleted,
+        };
+        let own = job_request(&inbound, &request(false));
+        assert_eq!((own.fork, own.links), (false, vec![Work::issue(41), Work::issue(42)]));
+        let forks = job_request(&inbound, &request(true));
+        assert_eq!((forks.fork, forks.links, forks.head), (true, Vec::new(), own.head));
+    }
+}

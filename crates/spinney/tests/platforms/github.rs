@@ -158,3 +158,16 @@ fn an_issue_that_is_closed_while_its_agent_works_keeps_its_workspace() {
     wait_until(|| office.said_on(issue)[0].contains("✓ Done"), LONG);
     assert_eq!(office.live(), ["issue-1"]);
 }
+
+#[test]
+fn a_pull_request_that_changes_does_not_move_its_conversation() {
+    let office = Office::new("");
+    let issue = office.ask("Login fails", "write fix.txt fixed");
+    office.hears(issue, 1, &["✓ Done"]);
+    assert_eq!(office.wait_for_delivery(&office.pull("opened", 2)), "done");
+    office.comment(2, "/worktree create other");
+    office.hears(2, 1, &["**task-other**"]);
+    assert_eq!(office.wait_for_delivery(&office.pull("synchronize", 2)), "done");
+    office.comment(2, "@spinney more\nscript:\nprint Here.");
+    office.hears(2, 2, &["**task-other** goes on", "Here."]);
+}

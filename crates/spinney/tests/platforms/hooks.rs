@@ -152,6 +152,21 @@ impl Office {
         self.post("slack", &client, &body);
     }
 
+    /// Types a slash command of Slack's in the channel, as Mona.
+    #[track_caller]
+    pub fn type_in_channel(&self, command: &str, text: &str) {
+        let team = self.slack.team();
+        let body = format!(
+            "team_id={team}&channel_id={CHANNEL}&user_id=U0MONA&user_name=mona&command=%2F{command}&text={text}&trigger_id=1.2.{}",
+            self.next()
+        );
+        let mut client = self.client().with_header("Content-Type", "application/x-www-form-urlencoded");
+        for (name, value) in self.slack.sign(body.as_bytes()) {
+            client = client.with_header(name, &value);
+        }
+        self.post("slack", &client, &body);
+    }
+
     /// Mentions the bot in a thread as Mona, or opens one; gives the message's time.
     #[track_caller]
     pub fn say(&self, thread: Option<&str>, text: &str) -> String {

@@ -94,6 +94,15 @@ fn a_chat_without_a_repository_is_asked_and_remembers() {
 }
 
 #[test]
+fn what_a_channel_is_about_its_threads_are_about() {
+    let office = Office::new("");
+    office.type_in_channel("repo", "acme%2Fapp");
+    office.hears_in_slack(1, &["This is about `acme/app` from now on."]);
+    office.say(None, "look at this\nscript:\nprint It is fine.");
+    office.hears_in_slack(2, &["✓ Done", "It is fine."]);
+}
+
+#[test]
 fn a_message_counts_once_however_often_slack_tells_it() {
     let office = Office::new(BOUND);
     let ts = office.say(None, "look at this\nscript:\nprint It is fine.");

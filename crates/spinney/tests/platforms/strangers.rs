@@ -107,7 +107,9 @@ fn what_is_changed_or_deleted_before_it_has_begun_is_off() {
     let mut edited = comment("edited", number, changed, MONA, after);
     edited["changes"] = json!({ "body": { "from": before } });
     office.tell("issue_comment", &edited);
-    let gone = comment("deleted", number, deleted, MONA, "@spinney three\nscript:\nprint Three.");
+    // Whoever may delete a comment may call off what it asks for.
+    let mut gone = comment("deleted", number, deleted, MONA, "@spinney three\nscript:\nprint Three.");
+    gone["sender"] = json!({ "login": "moderator", "id": 99, "type": "User" });
     office.tell("issue_comment", &gone);
     let statuses = || {
         let mut statuses: Vec<_> = office.jobs().iter().map(|job| job.text("status").to_owned()).collect();
