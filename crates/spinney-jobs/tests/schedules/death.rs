@@ -72,8 +72,12 @@ async fn after_a_death(story: &Story, point: &str, config: &str, token: &str) ->
         return story.all_jobs().await;
     }
     assert!(die_at(story, point, 5, config, token), "{point} is not passed");
-    // The daemon comes back, and with it those who settle what died.
-    story.jobs().recover().await.unwrap();
+    // The daemon comes back, and with it those who settle what died and take up what may be.
+    for job in story.jobs().recover().await.unwrap() {
+        if story.jobs().may_resume(&job).await {
+            story.jobs().resume(&job).await.unwrap();
+        }
+    }
     story.tick(6).await;
     let jobs = story.all_jobs().await;
     let open = jobs.iter().filter(|job| !job.status.is_final()).count();
