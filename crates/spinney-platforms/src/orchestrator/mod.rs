@@ -14,7 +14,7 @@ mod say;
 
 pub(crate) use say::which_repository;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -62,8 +62,8 @@ struct Shared {
 /// What is being attended to, and what is left alone for a while.
 #[derive(Debug, Default)]
 struct Busy {
-    /// By conversation while it is handled, by delivery while it is followed.
-    at: HashMap<String, ()>,
+    /// Lanes, and deliveries: one may change its lane while it is attended to.
+    at: HashSet<String>,
     pauses: HashMap<String, (Instant, Duration)>,
     /// Platforms that want to be left alone.
     quiet: HashMap<Platform, Instant>,
@@ -152,7 +152,7 @@ impl Orchestrator {
         self.busy().followed = followed;
         for delivery in &open {
             let lane = lane(delivery);
-            if !self.is_quiet(delivery.platform) && self.take(&lane) {
+            if !self.is_quiet(delivery.platform) && self.take(delivery, &lane) {
                 self.attend(delivery.clone(), lane);
             }
         }
@@ -170,9 +170,9 @@ impl Orchestrator {
             let (platform, id) = (delivery.platform, delivery.id.clone());
             let stepped = tokio::task::spawn_blocking(move || {
                 let _permit = permit;
-                let _lane = Lane { orchestrator: &own, name: &lane };
+                let taken = Taken { orchestrator: &own, delivery: &delivery, lane: &lane };
                 handle.block_on(own.step(&delivery, &lane));
-                drop(_lane);
+                drop(taken);
                 // The next of its lane can be attended to.
                 if delivery.status == DeliveryStatus::Received {
                     own.0.inbox.bell.notify_one();
@@ -252,15 +252,22 @@ impl Orchestrator {
         self.0.busy.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// `false` while somebody is at it, or it is to be left alone.
-    fn take(&self, lane: &str) -> bool {
+    /// `false` while somebody is at it or in its lane, or it is to be left alone.
+    fn take(&self, delivery: &Delivery, lane: &str) -> bool {
         let mut busy = self.busy();
         let rests = busy.pauses.get(lane).is_some_and(|(until, _)| *until > Instant::now());
-        !rests && busy.at.insert(lane.to_owned(), ()).is_none()
+        let own = own(delivery);
+        if rests || busy.at.contains(lane) || busy.at.contains(&own) {
+            return false;
+        }
+        busy.at.extend([lane.to_owned(), own]);
+        true
     }
 
-    fn leave(&self, lane: &str) {
-        self.busy().at.remove(lane);
+    fn leave(&self, delivery: &Delivery, lane: &str) {
+        let mut busy = self.busy();
+        busy.at.remove(lane);
+        busy.at.remove(&own(delivery));
     }
 
     fn is_quiet(&self, platform: Platform) -> bool {
@@ -303,15 +310,21 @@ fn lane(delivery: &Delivery) -> String {
     format!("{} {what} {of}", delivery.platform)
 }
 
-/// Gives a lane back, whatever happens in it.
-struct Lane<'a> {
-    orchestrator: &'a Orchestrator,
-    name: &'a str,
+/// What stands for a delivery among the lanes.
+fn own(delivery: &Delivery) -> String {
+    format!("{} one {}", delivery.platform, delivery.id)
 }
 
-impl Drop for Lane<'_> {
+/// Gives a delivery and its lane back, whatever happens there.
+struct Taken<'a> {
+    orchestrator: &'a Orchestrator,
+    delivery: &'a Delivery,
+    lane: &'a str,
+}
+
+impl Drop for Taken<'_> {
     fn drop(&mut self) {
-        self.orchestrator.leave(self.name);
+        self.orchestrator.leave(self.delivery, self.lane);
     }
 }
 
