@@ -41,7 +41,11 @@ fn an_issue_and_a_pull_request_ask_by_their_own_text() {
     let mut empty = issue("opened", "");
     empty["issue"]["body"] = json!(null);
     ignored("issues", &empty);
-    let request = asked("pull_request", &pull("opened", "@spinney finish it. Fixes #7"));
+    // The pull request is tied to its issues, whoever may ask.
+    let told = receive("pull_request", &pull("opened", "@spinney finish it. Fixes #7")).unwrap();
+    let [linked, asked] = told.inbound.try_into().unwrap();
+    assert!(matches!(linked.event, Event::Linked(_)) && linked.delivery != asked.delivery);
+    let Event::Asked(request) = asked.event else { panic!("{asked:?}") };
     assert_eq!((request.work, request.links), (Work::pr(9), vec![Work::issue(7)]));
     assert_eq!(request.pull.unwrap().head.unwrap().as_str(), "fix-it");
 }
