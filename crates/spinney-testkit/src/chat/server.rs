@@ -5,8 +5,6 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use serde_json::Value;
-
 use crate::forge::{Exchange, Trouble};
 use crate::http::{HttpServer, Request, Response};
 
@@ -58,20 +56,7 @@ impl Shared {
             }
             Some(trouble) => trouble.response().map_or_else(lost, Ok),
         };
-        let mut exchange = Exchange {
-            method: request.method.clone(),
-            path: request.raw_path().to_owned(),
-            query: request.parameters(),
-            headers: request.headers.clone(),
-            body: serde_json::from_slice(&request.body).unwrap_or_default(),
-            status: 0,
-            answer: Value::Null,
-        };
-        if let Ok(response) = &answered {
-            exchange.status = response.status[..3].parse().expect("a status is a number");
-            exchange.answer = serde_json::from_slice(response.body()).unwrap_or_default();
-        }
-        lock(&self.exchanges).push(exchange);
+        lock(&self.exchanges).push(Exchange::of(request, answered.as_ref().ok()));
         answered
     }
 }

@@ -64,6 +64,21 @@ pub struct Exchange {
     pub answer: Value,
 }
 
+impl Exchange {
+    /// What was asked, and what was answered, where anything was.
+    pub(crate) fn of(request: &Request, answered: Option<&Response>) -> Self {
+        Self {
+            method: request.method.clone(),
+            path: request.raw_path().to_owned(),
+            query: request.parameters(),
+            headers: request.headers.clone(),
+            body: serde_json::from_slice(&request.body).unwrap_or_default(),
+            status: answered.map_or(0, |response| response.status[..3].parse().expect("a status is a number")),
+            answer: answered.and_then(|response| serde_json::from_slice(response.body()).ok()).unwrap_or_default(),
+        }
+    }
+}
+
 /// What a kind of forge makes of a request.
 pub(super) type Route = fn(&Asked<'_>, &mut State) -> Answered;
 
@@ -337,20 +352,7 @@ impl Shared {
         }
         let trouble = self.next_trouble(&request.method);
         let answered = self.answer_in(trouble, request);
-        let mut exchange = Exchange {
-            method: request.method.clone(),
-            path: request.raw_path().to_owned(),
-            query: request.parameters(),
-            headers: request.headers.clone(),
-            body: serde_json::from_slice(&request.body).unwrap_or_default(),
-            status: 0,
-            answer: Value::Null,
-        };
-        if let Ok(response) = &answered {
-            exchange.status = response.status[..3].parse().expect("a status is a number");
-            exchange.answer = serde_json::from_slice(response.body()).unwrap_or_default();
-        }
-        lock(&self.exchanges).push(exchange);
+        lock(&self.exchanges).push(Exchange::of(request, answered.as_ref().ok()));
         answered
     }
 
