@@ -19,6 +19,7 @@ words!(
         SubmoduleUnpushed = "submodule_unpushed",
         Unpushed = "unpushed",
         Unmerged = "unmerged",
+        Converted = "converted",
         OpenPullRequest = "open_pull_request",
         Shared = "shared",
         Locked = "locked",
@@ -56,6 +57,8 @@ impl ReasonCode {
     #[must_use]
     pub fn blocks(self, remover: Remover) -> bool {
         match self {
+            // What only a conversion hides from git is moved with the tree, and archived.
+            Self::Converted => false,
             Self::Unmerged => matches!(remover, Remover::Sweep(Sweep::Merged | Sweep::MakeRoom)),
             Self::Persistent | Self::OpenPullRequest | Self::Pinned | Self::Adopted => {
                 matches!(remover, Remover::Sweep(_))
@@ -69,7 +72,13 @@ impl ReasonCode {
     pub fn overridable(self) -> bool {
         !matches!(
             self,
-            Self::InUse | Self::Leased | Self::MountInside | Self::MainCheckout | Self::Unmerged | Self::Persistent
+            Self::InUse
+                | Self::Leased
+                | Self::MountInside
+                | Self::MainCheckout
+                | Self::Unmerged
+                | Self::Converted
+                | Self::Persistent
         )
     }
 
@@ -180,8 +189,9 @@ mod tests {
     }
 
     #[test]
-    fn every_reason_but_unmerged_blocks_every_sweep() {
-        for code in ReasonCode::ALL.iter().filter(|code| **code != ReasonCode::Unmerged) {
+    fn every_reason_of_a_loss_blocks_every_sweep() {
+        let telling = [ReasonCode::Unmerged, ReasonCode::Converted];
+        for code in ReasonCode::ALL.iter().filter(|code| !telling.contains(code)) {
             for sweep in Sweep::ALL {
                 assert!(code.blocks(Remover::Sweep(*sweep)), "{code} {sweep}");
             }

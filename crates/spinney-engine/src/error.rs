@@ -159,6 +159,9 @@ pub enum Error {
     RestoreBranchTaken { name: WorkspaceName, branch: BranchName, reason: String },
     #[error("{name} can't be restored: {reason}")]
     NotRestorable { name: WorkspaceName, reason: String },
+    /// Files in the trash are in use, or change while they are archived.
+    #[error("{name} stays in the trash: {by} still works in its files")]
+    StillUsed { name: WorkspaceName, by: String },
     #[error("`{}` is mounted inside {name}", .mount.display())]
     MountInside { name: WorkspaceName, mount: PathBuf },
     #[error("`{branch}` is on `{remote}` already and was not pushed from this workspace: it is not written to")]
@@ -240,6 +243,7 @@ impl Error {
             | Self::BranchInMissingWorktree { .. }
             | Self::BranchOfWorkspace { .. }
             | Self::BranchHeld { .. }
+            | Self::StillUsed { .. }
             | Self::Busy { .. } => ErrorKind::Held,
             Self::Git(Git::LockTimeout { .. } | Git::BranchInUse { .. }) => ErrorKind::Held,
             Self::Git(Git::NotARepository { .. }) => ErrorKind::NotFound,
@@ -289,6 +293,7 @@ impl Error {
                 hint("choose one with `--branch NAME`, or change the agent's `branch_pattern`")
             }
             Self::MissingHead { .. } => hint("`spinney repo sync` fetches all branches; `--sha SHA` names a commit"),
+            Self::StillUsed { .. } => hint("end that process, and run the same command again"),
             Self::Busy { .. } => hint("wait for it, and run the same command again"),
             Self::Store(error) => error.hint().into_iter().collect(),
             Self::DiskFull { .. } => hint("free some space, then run the same command again"),

@@ -49,9 +49,10 @@ pub const POINTS: &[&str] = &[
     "purge.written",
     "purge.verified",
     "purge.archived",
-    "purge.deleting",
+    "purge.moving",
     "purge.tree-moved",
     "purge.moved",
+    "purge.deleting",
     "purge.deleted",
     "purge.settled",
     "purge.undone",
@@ -135,7 +136,8 @@ mod armed {
     static PASSED: AtomicUsize = AtomicUsize::new(0);
 
     /// Arms points for the rest of the process: `remove.pinned` dies there; `remove.pinned=no-space`, `=denied` and
-    /// `=read-only` fail there; `#3` dies at the third point that is passed. Several are separated by commas.
+    /// `=read-only` fail there; `remove.pinned=run:/SCRIPT` runs a shell script there and goes on; `#3` dies at the third
+    /// point that is passed. Several are separated by commas.
     pub fn arm(text: &str) {
         let point = |part: &str| {
             let (name, action) = part.split_once('=').unwrap_or((part, "abort"));
@@ -152,11 +154,20 @@ mod armed {
         let armed = ARMED.get().and_then(|armed| armed.iter().find(|(known, _)| known == name || *known == count));
         let kind = match armed.map(|(_, action)| action.as_str()) {
             None => return Ok(()),
+            Some(action) if action.starts_with("run:") => return run(&action["run:".len()..]),
             Some("no-space") => io::ErrorKind::StorageFull,
             Some("denied") => io::ErrorKind::PermissionDenied,
             Some("read-only") => io::ErrorKind::ReadOnlyFilesystem,
             Some(_) => std::process::abort(),
         };
         Err(Error::files(std::path::Path::new(name), "reached")(io::Error::from(kind)))
+    }
+
+    /// Does what another process would do in this moment.
+    fn run(script: &str) -> Result<()> {
+        #[expect(clippy::disallowed_methods, reason = "a test's own script, in a build for tests")]
+        let status = std::process::Command::new("/bin/sh").arg(script).status();
+        assert!(status.is_ok_and(|status| status.success()), "`{script}` failed");
+        Ok(())
     }
 }

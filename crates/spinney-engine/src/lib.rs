@@ -22,6 +22,7 @@ mod events;
 pub mod fail;
 mod forge;
 mod free_branch;
+mod holdings;
 mod home;
 mod import;
 mod inspect;

@@ -27,9 +27,12 @@ impl Worktree {
     /// Writes the index again in the plain format that can be copied for other trees: one file, version 2, without what
     /// only helps to look at this very tree.
     pub async fn write_plain_index(&self) -> Result<()> {
-        let command = self.command().config("core.splitIndex", "false").config("core.untrackedCache", "false");
-        let plain = ["update-index", "--index-version", "2", "--no-split-index", "--no-untracked-cache"];
-        command.args(plain).arg("--force-write-index").run().await.map(drop)
+        write_plain_index(self.command()).await
+    }
+
+    /// The same with a copy of the index; a sparse one is written whole.
+    pub(crate) async fn write_plain_index_to(&self, index: &std::path::Path) -> Result<()> {
+        write_plain_index(self.command().env("GIT_INDEX_FILE", index).config("index.sparse", "false")).await
     }
 
     /// Writes down anew how the files look that are as the index has them, so that nobody has to read them to know.
@@ -49,6 +52,12 @@ impl Worktree {
         let pull = secrets.go_with(self.command().network()).args(["lfs", "pull"]).run().await;
         pull.map(drop).map_err(|error| secrets.explain(error))
     }
+}
+
+async fn write_plain_index(command: Command) -> Result<()> {
+    let command = command.config("core.splitIndex", "false").config("core.untrackedCache", "false");
+    let plain = ["update-index", "--index-version", "2", "--no-split-index", "--no-untracked-cache"];
+    command.args(plain).arg("--force-write-index").run().await.map(drop)
 }
 
 /// How many processes write files. Two are a tenth to a third faster than one on two cores, more than there are cores

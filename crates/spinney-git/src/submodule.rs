@@ -2,11 +2,11 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::checkout::with_lfs;
 use crate::credential::Credential;
-use crate::worktree::Worktree;
+use crate::worktree::{Worktree, read_pointer};
 use crate::{Error, Result};
 
 impl Worktree {
@@ -14,6 +14,17 @@ impl Worktree {
     #[must_use]
     pub fn has_submodules(&self) -> bool {
         std::fs::symlink_metadata(self.path().join(".gitmodules")).is_ok_and(|metadata| metadata.is_file())
+    }
+
+    /// Whether a directory is a submodule whose repository git keeps with its own: its `.git` is a file that leads there.
+    #[must_use]
+    pub fn is_own_submodule(&self, path: &Path) -> bool {
+        let directory = self.path().join(path);
+        let is_file = directory.join(".git").symlink_metadata().is_ok_and(|found| found.is_file());
+        let named = is_file.then(|| read_pointer(&directory.join(".git"))).flatten();
+        let named = named.as_deref().and_then(|text| text.strip_prefix("gitdir: "));
+        let leads_to = named.and_then(|named| std::fs::canonicalize(directory.join(named)).ok());
+        leads_to.is_some_and(|place| place.starts_with(self.repository().common_dir()) && place.join("HEAD").is_file())
     }
 
     /// Lists the paths that the index knows as other repositories and that have a `.git` of their own: submodules that

@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 
 use spinney_core::config::Config;
 use spinney_core::{Workspace, WorkspaceStatus};
-use spinney_git::StatusOptions;
+use spinney_git::{StatusOptions, find_repositories};
 
 use crate::context::Context;
 use crate::provider::worktree::{Tree, move_if_there, open, trash_place};
 use crate::trash::size_on_disk;
-use crate::verdict::find_repositories;
 use crate::{Engine, Error, Result, disk, processes};
 
 /// What was reclaimed of one workspace; with a dry run, what would be.
@@ -71,8 +70,7 @@ impl Engine {
         if !is_cache(&self.config, tree, path) {
             return Ok(false);
         }
-        let mut nested = Vec::new();
-        find_repositories(tree, path, &mut nested).map_err(Error::files(&whole, "read"))?;
+        let nested = find_repositories(tree, path)?;
         let mounts = disk::mounts_inside(&whole).map_err(Error::files(&whole, "inspected"))?;
         Ok(nested.is_empty() && mounts.is_empty())
     }

@@ -9,38 +9,32 @@ use std::path::{Path, PathBuf};
 
 use spinney_core::Workspace;
 use spinney_core::names::content_hash;
-use spinney_git::{Index, ObjectFormat, StatusOptions, Worktree};
+use spinney_git::{Index, ObjectFormat, Worktree};
 
 use crate::Engine;
-use crate::cleanup::is_cache;
 use crate::context::Context;
-use crate::verdict::find_repositories;
+use crate::holdings::{Holdings, Stands};
 
 /// The hash of a tree in which nothing is but what its commit has.
 pub(super) const NOTHING: &str = "";
 
 impl Engine {
-    /// Lists what is not as the commit has it: changed, untracked and ignored files but for caches, repositories in caches,
-    /// and what the index holds. None where git or the disk gives no answer.
+    /// Lists what is not as the commit has it: every path that git would not give back but for caches, and what the index
+    /// holds. None where git or the disk gives no answer.
     pub(super) async fn list_member(&self, context: &Context, member: &Workspace, tree: &Worktree) -> Option<String> {
-        let status = tree.load_status(&StatusOptions { untracked: true, ignored: true }).await.ok()?;
-        if !tree.load_hidden_edits().await.ok()?.is_empty() {
+        let format = ObjectFormat::of(&member.base_commit);
+        let held = Holdings::load(context.config(), tree, format, Stands::InItsPlace).await.ok()?;
+        if held.hidden {
             return None;
         }
-        let changed = status.changes.into_iter().map(|change| change.path);
-        let others = status.untracked.into_iter().chain(status.ignored).map(|entry| entry.path);
-        let (caches, others): (Vec<PathBuf>, Vec<PathBuf>) =
-            others.partition(|path| is_cache(context.config(), &member.path, path));
-        // A cache can be made again, but not a repository in it.
-        let mut repositories = Vec::new();
-        for cache in &caches {
-            find_repositories(&member.path, cache, &mut repositories).ok()?;
-        }
-        let mut listed: Vec<PathBuf> = changed.chain(others).chain(repositories).collect();
+        let mut listed: Vec<PathBuf> = held.kept();
+        listed.extend(held.dirty);
+        listed.extend(held.missing);
         if listed.is_empty() {
             return Some(NOTHING.to_owned());
         }
         listed.sort();
+        listed.dedup();
         let mut text = index_of(tree, member)?;
         for path in listed {
             list(&member.path.join(&path), &mut text).ok()?;

@@ -4,7 +4,7 @@
 //! entry with the hash of its content. An archive counts only after it was read back against its own manifest and against
 //! the files it was made from. Links are stored as links; nothing is read through one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -15,6 +15,8 @@ use std::path::{Component, Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use tar::{Archive, Builder, EntryType, Header};
 
+use super::attributes::Attributes;
+use super::sparse;
 use crate::provider::marker::{MARKER_FILE, Marker};
 
 const MANIFEST: &str = "manifest.json";
@@ -27,6 +29,9 @@ const COMPRESSION: i32 = 3;
 pub(super) struct Manifest {
     /// Paths in the archive, escaped, with the hash of what they hold; empty for directories, links and pipes.
     pub entries: BTreeMap<String, String>,
+    /// Of files and directories with attributes of a person, the hash of those.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub attributes: BTreeMap<String, String>,
     /// Tracked files that had been deleted in the tree, escaped.
     pub deleted: Vec<String>,
     /// Whether the tree's part is all of the tree, and not only what differs from the index.
@@ -34,6 +39,14 @@ pub(super) struct Manifest {
     pub whole: bool,
     /// The mode of the tree's own directory; none where it was gone before.
     pub mode: Option<u32>,
+}
+
+impl Manifest {
+    /// The paths of the tree's part.
+    pub fn files_of_tree(&self) -> BTreeSet<PathBuf> {
+        let inside = |name: &String| unescape(name).strip_prefix(TREE).map(Path::to_owned).ok();
+        self.entries.keys().filter_map(inside).collect()
+    }
 }
 
 /// What goes into an archive.
@@ -92,6 +105,7 @@ impl Writer {
         let metadata = fs::symlink_metadata(from)?;
         let kind = metadata.file_type();
         if kind.is_dir() {
+            self.attributes(from, name)?;
             self.tar.append_path_with_name(from, name)?;
             self.note(name, String::new());
             let mut entries = fs::read_dir(from)?.collect::<io::Result<Vec<_>>>()?;
@@ -103,6 +117,14 @@ impl Writer {
             self.tar.append_path_with_name(from, name)?;
             self.note(name, String::new());
         } else if kind.is_file() {
+            self.attributes(from, name)?;
+            if sparse::is_sparse(&metadata) {
+                let mut file = File::open(from)?;
+                let hash = sparse::hash_file(&file)?;
+                self.tar.append_file(name, &mut file)?;
+                self.note(name, hash);
+                return Ok(());
+            }
             let mut file = HashingReader::new(File::open(from)?);
             let mut header = Header::new_gnu();
             header.set_metadata(&metadata);
@@ -127,10 +149,27 @@ impl Writer {
         for parent in parents.into_iter().rev() {
             let name = Path::new(TREE).join(parent);
             if !self.manifest.entries.contains_key(&escape(name.as_os_str())) {
+                self.attributes(&tree.join(parent), &name)?;
                 self.tar.append_path_with_name(tree.join(parent), &name)?;
                 self.note(&name, String::new());
             }
         }
+        Ok(())
+    }
+
+    /// Adds the attributes of the path that comes next.
+    fn attributes(&mut self, from: &Path, name: &Path) -> io::Result<()> {
+        let attributes = Attributes::load(from)?;
+        if attributes.is_empty() {
+            return Ok(());
+        }
+        let records = attributes.to_records();
+        let mut header = Header::new_ustar();
+        header.set_entry_type(EntryType::XHeader);
+        header.set_size(records.len() as u64);
+        header.set_mode(0o600);
+        self.tar.append_data(&mut header, "attributes", records.as_slice())?;
+        self.manifest.attributes.insert(escape(name.as_os_str()), attributes.hash());
         Ok(())
     }
 
@@ -142,7 +181,7 @@ impl Writer {
 /// Reads an archive back: every entry of the manifest must be there with its content, and nothing else.
 pub(super) fn verify(place: &Path) -> io::Result<Manifest> {
     let damaged = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
-    let mut found = BTreeMap::new();
+    let (mut found, mut told) = (BTreeMap::new(), BTreeMap::new());
     let mut manifest = None;
     for entry in open(place)?.entries()? {
         let mut entry = entry?;
@@ -153,7 +192,13 @@ pub(super) fn verify(place: &Path) -> io::Result<Manifest> {
             manifest = Some(serde_json::from_slice::<Manifest>(&text)?);
             continue;
         }
-        let hash = if entry.header().entry_type().is_file() {
+        let attributes = Attributes::of_entry(&mut entry)?;
+        if !attributes.is_empty() {
+            told.insert(escape(trim(&name).as_os_str()), attributes.hash());
+        }
+        let hash = if entry.header().entry_type().is_gnu_sparse() {
+            sparse::hash_stream(&mut entry)?
+        } else if entry.header().entry_type().is_file() {
             let mut content = HashingReader::new(&mut entry);
             io::copy(&mut content, &mut io::sink())?;
             content.finish()
@@ -165,6 +210,7 @@ pub(super) fn verify(place: &Path) -> io::Result<Manifest> {
     let manifest = manifest.ok_or_else(|| damaged("it has no manifest: it was not written to its end".to_owned()))?;
     match manifest.entries.iter().find(|(name, hash)| found.get(*name) != Some(hash)) {
         Some((name, _)) => Err(damaged(format!("`{name}` is not in it as it was"))),
+        None if told != manifest.attributes => Err(damaged("attributes are not in it as they were".to_owned())),
         None if found.len() != manifest.entries.len() => {
             Err(damaged("it holds what its manifest does not name".to_owned()))
         }
@@ -206,11 +252,12 @@ fn unpack(place: &Path, part: &str, to: &Path) -> io::Result<()> {
         if inside.ancestors().skip(1).any(|parent| parent != Path::new("") && to.join(parent).is_symlink()) {
             return Err(io::Error::new(io::ErrorKind::InvalidData, format!("`{}` lies behind a link", name.display())));
         }
-        let header = entry.header().clone();
+        let (header, attributes) = (entry.header().clone(), Attributes::of_entry(&mut entry)?);
         match header.entry_type() {
             EntryType::Directory => {
                 replace_unless_directory(&target)?;
                 fs::create_dir_all(&target)?;
+                attributes.set(&target)?;
                 // Modes and times come last: a read-only directory would refuse its own content.
                 directories.push((target, header.mode()?, header.mtime()?));
             }
@@ -228,6 +275,7 @@ fn unpack(place: &Path, part: &str, to: &Path) -> io::Result<()> {
                     rustix::fs::mknodat(rustix::fs::CWD, &target, rustix::fs::FileType::Fifo, mode, 0)?;
                 } else {
                     entry.unpack(&target)?;
+                    attributes.set(&target)?;
                 }
             }
         }

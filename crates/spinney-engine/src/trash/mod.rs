@@ -1,9 +1,12 @@
 //! The trash: removed workspaces, whole, until they are purged; and the archives of those that were.
 
 mod archive;
+mod attributes;
 mod mend;
+mod print;
 mod purge;
 mod size;
+mod sparse;
 mod unarchive;
 mod view;
 

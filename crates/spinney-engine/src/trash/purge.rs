@@ -1,11 +1,13 @@
 //! Purges the trash, as a journaled operation:
 //!
 //! 1. `archiving`: what only the tree and the admin dir hold is written into the archive, flushed, and read back. If any
-//!    of that fails, the trash stays as it is.
-//! 2. `deleting`: tree and admin dir are renamed out of the trash and deleted; never through a link or across a mount.
-//! 3. Row `purged`. The rescue ref stays as long as its commits are nowhere else; `restore` works from it and the archive.
+//!    of that fails, the trash stays as it is. What changed meanwhile is archived again.
+//! 2. `moving`: tree and admin dir are renamed out of the trash. If a process works in them, or anything differs from what
+//!    was archived, they are renamed back.
+//! 3. `deleting`: both are deleted; never through a link or across a mount.
+//! 4. Row `purged`. The rescue ref stays as long as its commits are nowhere else; `restore` works from it and the archive.
 //!
-//! A death while archiving is undone: the trash is still whole. One while deleting is finished.
+//! A death while archiving or moving is undone: the trash is whole again. One while deleting is finished.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -13,23 +15,28 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use spinney_core::{Operation, OperationKind, OperationStatus, Timestamp, Workspace, WorkspaceStatus};
-use spinney_git::Worktree;
+use spinney_git::{ObjectFormat, Worktree};
 
 use super::archive::{self, Contents};
+use super::attributes::files_with_attributes;
+use super::print;
 use super::size::size_on_disk;
 use super::view::View;
-use crate::cleanup::is_cache;
 use crate::context::Context;
+use crate::holdings::{Holdings, Stands};
 use crate::journal::{self, Running};
 use crate::lookup::Among;
 use crate::notice::{Notice, Observer, Warning};
 use crate::provider::marker::Removal;
 use crate::provider::worktree;
-use crate::verdict::find_repositories;
-use crate::{Engine, Error, Result, disk, events, fail, home};
+use crate::{Engine, Error, Result, disk, events, fail, home, processes};
 
 const ARCHIVING: &str = "archiving";
+const MOVING: &str = "moving";
 const DELETING: &str = "deleting";
+
+/// How often what somebody still writes to is archived before the purge is given up.
+const TRIES: usize = 3;
 
 /// The quota is looked at no more often than this: it takes a walk through the trash.
 const LOOK_EVERY: Duration = Duration::from_secs(60 * 60);
@@ -39,6 +46,14 @@ struct PurgeData {
     /// Where the tree and the admin dir were, recorded before they move.
     tree: PathBuf,
     admin_dir: PathBuf,
+}
+
+impl PurgeData {
+    /// Where tree and admin dir are deleted.
+    fn aside(&self, operation: &Operation) -> (PathBuf, PathBuf) {
+        let aside = |place: &Path| place.with_file_name(format!("purge-{}", operation.id));
+        (aside(&self.tree), aside(&self.admin_dir))
+    }
 }
 
 /// A workspace in the trash.
@@ -149,6 +164,7 @@ impl Engine {
         if let Some(mount) = disk::mounts_inside(&tree).map_err(Error::files(&tree, "inspected"))?.first() {
             return Err(Error::MountInside { name: workspace.name.clone(), mount: mount.clone() });
         }
+        require_unused(workspace, &tree)?;
         let data = PurgeData { tree, admin_dir };
         let lock = self.begin_operation()?;
         let kind = OperationKind::Purge;
@@ -165,9 +181,10 @@ impl Engine {
 
         let mut running = Running { lock, operation };
         let freed = size_on_disk(&data.tree).unwrap_or(0);
-        let archive = match self.write_archive(context, workspace, &data).await {
+        let archive = match self.archive_and_move(context, workspace, &mut running, &data).await {
             Ok(archive) => archive,
             Err(error) => {
+                self.bring_back_aside(context, &running.operation, &data).await?;
                 self.undo_purge(&running.operation, workspace, &error.in_full()).await?;
                 running.lock.discard();
                 return Err(error);
@@ -181,6 +198,57 @@ impl Engine {
             observer(Notice::Warning(Warning::Minor { what: format!("its rescue ref stays: {}", error.in_full()) }));
         }
         Ok(Purged { workspace, archive, freed })
+    }
+
+    /// Archives what only tree and admin dir hold, and renames both out of the trash. An error leaves them there or aside,
+    /// whole.
+    async fn archive_and_move(
+        &self,
+        context: &Context,
+        workspace: &Workspace,
+        running: &mut Running,
+        data: &PurgeData,
+    ) -> Result<Option<PathBuf>> {
+        let print = |tree: &Path, admin_dir: &Path| {
+            let printed = print::of(tree).and_then(|tree| Ok((tree, print::of(admin_dir)?)));
+            printed.map_err(Error::files(tree, "read"))
+        };
+        for _ in 0..TRIES {
+            let before = print(&data.tree, &data.admin_dir)?;
+            let archive = self.write_archive(context, workspace, data).await?;
+            if before != print(&data.tree, &data.admin_dir)? {
+                continue;
+            }
+            self.record_step(running, MOVING, data).await?;
+            let (tree, admin_dir) = data.aside(&running.operation);
+            self.move_aside(context, data, &running.operation).await?;
+            require_unused(workspace, &tree)?;
+            if before != print(&tree, &admin_dir)? {
+                break;
+            }
+            return Ok(archive);
+        }
+        Err(Error::StillUsed { name: workspace.name.clone(), by: "a process".to_owned() })
+    }
+
+    /// Renames tree and admin dir out of the trash. Idempotent.
+    async fn move_aside(&self, context: &Context, data: &PurgeData, operation: &Operation) -> Result<()> {
+        let (tree_aside, admin_aside) = data.aside(operation);
+        let lock = context.git.lock("purge").await?;
+        fail::point("purge.moving")?;
+        worktree::move_if_there(&data.tree, &tree_aside)?;
+        fail::point("purge.tree-moved")?;
+        worktree::move_if_there(&data.admin_dir, &admin_aside)?;
+        drop(lock);
+        fail::point("purge.moved")
+    }
+
+    /// Undoes it. Idempotent.
+    async fn bring_back_aside(&self, context: &Context, operation: &Operation, data: &PurgeData) -> Result<()> {
+        let (tree_aside, admin_aside) = data.aside(operation);
+        let _lock = context.git.lock("purge").await?;
+        worktree::move_if_there(&admin_aside, &data.admin_dir)?;
+        worktree::move_if_there(&tree_aside, &data.tree)
     }
 
     /// All archives in the home.
@@ -209,7 +277,7 @@ impl Engine {
         let place = self.archive_place(workspace);
         let directory = place.parent().unwrap_or(self.home.root());
         home::make_private_directory(directory).map_err(Error::files(directory, "made"))?;
-        let own = self.own_of(context, data).await?;
+        let own = self.own_of(context, workspace, data).await?;
         if own.is_empty()
             && !holds_state(&data.admin_dir)
             && !place.exists()
@@ -241,51 +309,29 @@ impl Engine {
     }
 
     /// Finds what of a tree is not in git. Where git gives no answer, all of it counts.
-    async fn own_of(&self, context: &Context, data: &PurgeData) -> Result<Own> {
+    async fn own_of(&self, context: &Context, workspace: &Workspace, data: &PurgeData) -> Result<Own> {
         if !data.tree.exists() {
             return Ok(Own { kept: Vec::new(), deleted: Some(Vec::new()) });
         }
         let view = View::make(&data.admin_dir).map_err(Error::files(&data.admin_dir, "read"))?;
         let worktree = Worktree::moved(&context.git, &data.tree, view.admin_dir());
-        match self.ask_git(&worktree, &data.tree).await {
-            Ok(own) => Ok(own),
-            Err(_) => {
-                let kept = everything(&data.tree).map_err(Error::files(&data.tree, "read"))?;
-                Ok(Own { kept, deleted: None })
-            }
-        }
-    }
-
-    async fn ask_git(&self, worktree: &Worktree, tree: &Path) -> Result<Own> {
-        // The links between a submodule and its repository lead nowhere from here: submodules are kept whole.
-        let status = worktree.load_status_without_submodules().await?;
-        let hidden = worktree.load_hidden_edits().await?;
-        let (mut kept, mut deleted) = (worktree.load_gitlinks().await?, Vec::new());
-        // What is only staged is in the index; where the branch went, all of the index looks so.
-        let changes = status.changes.into_iter().filter(|change| change.unstaged || change.conflicted);
-        for path in changes.map(|change| change.path).chain(hidden) {
-            if is_in_tree(tree, &path) { kept.push(path) } else { deleted.push(path) }
-        }
-        kept.extend(status.untracked.into_iter().map(|entry| entry.path));
-        let mut caches = Vec::new();
-        for path in status.ignored.into_iter().map(|entry| entry.path) {
-            if !is_cache(&self.config, tree, &path) {
-                kept.push(path);
-                continue;
-            }
-            // A cache can be made again, a repository inside it can not.
-            if tree.join(&path).is_dir() {
-                find_repositories(tree, &path, &mut kept).map_err(Error::files(&tree.join(&path), "read"))?;
-            }
-            caches.push(path);
-        }
-        unknown_to_git(tree, Path::new(""), &caches, &mut kept).map_err(Error::files(tree, "read"))?;
-        // A pointer is written anew; what somebody put in its place is theirs.
-        if tree.join(".git").symlink_metadata().is_ok_and(|found| !found.is_file()) {
-            kept.push(PathBuf::from(".git"));
-        }
+        let format = ObjectFormat::of(&workspace.base_commit);
+        let Ok(mut held) = Holdings::load(&self.config, &worktree, format, Stands::Elsewhere).await else {
+            let kept = everything(&data.tree).map_err(Error::files(&data.tree, "read"))?;
+            return Ok(Own { kept, deleted: None });
+        };
+        let (mut kept, deleted) = (held.kept(), std::mem::take(&mut held.missing));
+        // Git gives back no attributes, even of a file that did not change.
+        let tree = data.tree.clone();
+        let with_attributes = tokio::task::spawn_blocking(move || files_with_attributes(&tree, &held.caches)).await;
+        let with_attributes = with_attributes.unwrap_or_else(|error| Err(std::io::Error::other(error)));
+        kept.extend(with_attributes.map_err(Error::files(&data.tree, "read"))?);
         kept.sort();
         kept.dedup();
+        // A pointer is written anew; what somebody put in its place is theirs.
+        if data.tree.join(".git").symlink_metadata().is_ok_and(|found| !found.is_file()) {
+            kept.push(PathBuf::from(".git"));
+        }
         Ok(Own { kept, deleted: Some(deleted) })
     }
 
@@ -297,15 +343,9 @@ impl Engine {
         mut workspace: Workspace,
         data: &PurgeData,
     ) -> Result<Workspace> {
-        let tree_aside = data.tree.with_file_name(format!("purge-{}", operation.id));
-        let admin_aside = data.admin_dir.with_file_name(format!("purge-{}", operation.id));
-        let lock = context.git.lock("purge").await?;
         fail::point("purge.deleting")?;
-        worktree::move_if_there(&data.tree, &tree_aside)?;
-        fail::point("purge.tree-moved")?;
-        worktree::move_if_there(&data.admin_dir, &admin_aside)?;
-        drop(lock);
-        fail::point("purge.moved")?;
+        self.move_aside(context, data, operation).await?;
+        let (tree_aside, admin_aside) = data.aside(operation);
         // What can't be deleted now holds nobody up: `cleanup orphans` tries again.
         let deleted = [tree_aside, admin_aside]
             .iter()
@@ -348,7 +388,10 @@ impl Engine {
         operation: &Operation,
         workspace: Workspace,
     ) -> Result<&'static str> {
-        if operation.step == ARCHIVING {
+        if operation.step == MOVING {
+            self.bring_back_aside(context, operation, &journal::data(operation)?).await?;
+        }
+        if operation.step == ARCHIVING || operation.step == MOVING {
             self.undo_purge(operation, &workspace, "its process died").await?;
             return Ok("undone");
         }
@@ -356,6 +399,16 @@ impl Engine {
         self.finish_purge(context, operation, workspace, &data).await?;
         Ok("finished")
     }
+}
+
+/// Refuses what a process still works in.
+fn require_unused(workspace: &Workspace, tree: &Path) -> Result<()> {
+    let inside = processes::processes_inside(tree);
+    if inside.is_empty() {
+        return Ok(());
+    }
+    let by = inside.iter().map(|process| format!("{} (pid {})", process.command, process.pid)).collect::<Vec<_>>();
+    Err(Error::StillUsed { name: workspace.name.clone(), by: by.join(", ") })
 }
 
 impl Own {
@@ -397,32 +450,4 @@ fn everything(tree: &Path) -> std::io::Result<Vec<PathBuf>> {
         }
     }
     Ok(entries)
-}
-
-/// Whether a path is there, in the tree itself: not behind a link that took the place of one of its directories.
-fn is_in_tree(tree: &Path, path: &Path) -> bool {
-    let is_link = |parent: &Path| tree.join(parent).symlink_metadata().is_ok_and(|found| found.is_symlink());
-    !path.ancestors().skip(1).any(|parent| parent != Path::new("") && is_link(parent))
-        && tree.join(path).symlink_metadata().is_ok()
-}
-
-/// Finds what git does not know of: directories with nothing in them, and pipes. Follows no link.
-fn unknown_to_git(tree: &Path, directory: &Path, skipped: &[PathBuf], found: &mut Vec<PathBuf>) -> std::io::Result<()> {
-    let mut empty = true;
-    for entry in fs::read_dir(tree.join(directory))? {
-        let entry = entry?;
-        empty = false;
-        let (path, kind) = (directory.join(entry.file_name()), entry.file_type()?);
-        if kind.is_dir() {
-            if !skipped.contains(&path) {
-                unknown_to_git(tree, &path, skipped, found)?;
-            }
-        } else if !kind.is_file() && !kind.is_symlink() {
-            found.push(path);
-        }
-    }
-    if empty && !directory.as_os_str().is_empty() {
-        found.push(directory.to_owned());
-    }
-    Ok(())
 }

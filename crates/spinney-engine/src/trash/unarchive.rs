@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 use spinney_core::{Workspace, WorkspaceStatus};
-use spinney_git::Worktree;
+use spinney_git::{Index, ObjectFormat, Worktree};
 
-use super::archive;
+use super::archive::{self, Manifest};
 use crate::context::Context;
 use crate::prepare::SETUP_VARIABLE;
 use crate::provider::worktree;
@@ -115,6 +115,9 @@ impl Engine {
             delete_with_empty_parents(&tree_aside, &path).map_err(Error::files(&path, "deleted"))?;
         }
         archive::unpack_tree(place, &tree_aside).map_err(Error::files(&tree_aside, "written"))?;
+        if !manifest.whole {
+            forget_laid_over(&manifest, &admin_aside, ObjectFormat::of(&workspace.base_commit))?;
+        }
         write_pointer(&tree_aside, &admin_dir)?;
         if let Some(mode) = manifest.mode {
             let mode = std::fs::Permissions::from_mode(mode);
@@ -126,6 +129,16 @@ impl Engine {
         worktree::move_if_there(&tree_aside, &tree)?;
         fail::point("unarchive.moved")
     }
+}
+
+/// Makes git read the files that were laid over those that it wrote itself: one of another size would count as changed,
+/// although a conversion makes the same of both.
+fn forget_laid_over(manifest: &Manifest, admin_dir: &Path, format: ObjectFormat) -> Result<()> {
+    let index_file = admin_dir.join("index");
+    // One in a form that only git reads is left: git then shows such a file as changed.
+    let Ok(index) = Index::load(&index_file, format) else { return Ok(()) };
+    let Ok(bytes) = index.forget_stat(&manifest.files_of_tree()) else { return Ok(()) };
+    std::fs::write(&index_file, bytes).map_err(Error::files(&index_file, "written"))
 }
 
 /// Writes the pointer to the admin dir, which is no file of git's index; `bring_back` mends what it says.

@@ -6,8 +6,6 @@ mod files;
 mod history;
 mod hold;
 
-pub(crate) use files::find_repositories;
-
 use spinney_core::names::for_message;
 use spinney_core::{CommitId, Job, JobId, Merge, Reason, ReasonCode, Remover, Verdict, Workspace, WorkspaceStatus};
 use spinney_git::Worktree;

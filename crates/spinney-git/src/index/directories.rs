@@ -9,15 +9,15 @@ pub struct IndexDirectory<'a> {
     pub path: &'a [u8],
     /// The files right in it.
     pub files: Vec<&'a IndexEntry>,
-    /// How many directories are right in it.
-    pub directories: usize,
+    /// The names of the directories right in it, in the order of their bytes.
+    pub directories: Vec<&'a [u8]>,
 }
 
 impl Index {
     /// Groups the entries by their directories, each of which comes after the one that it is in; the root is the first.
     #[must_use]
     pub fn directories(&self) -> Vec<IndexDirectory<'_>> {
-        let new = |path| IndexDirectory { path, files: Vec::new(), directories: 0 };
+        let new = |path| IndexDirectory { path, files: Vec::new(), directories: Vec::new() };
         let mut found = vec![new(&b""[..])];
         // The directories that the last entry is in, from the outermost. In the order of paths, whatever is below a
         // directory comes in one piece.
@@ -29,12 +29,18 @@ impl Index {
                 way.pop();
             }
             let start = way.last().map_or(0, |last| found[*last].path.len() + 1);
+            let mut name = start;
             for (at, _) in entry.path.iter().enumerate().skip(start).filter(|(_, byte)| **byte == b'/') {
-                found[way.last().copied().unwrap_or(0)].directories += 1;
+                found[way.last().copied().unwrap_or(0)].directories.push(&entry.path[name..at]);
                 way.push(found.len());
                 found.push(new(&entry.path[..at]));
+                name = at + 1;
             }
             found[way.last().copied().unwrap_or(0)].files.push(entry);
+        }
+        // `a-b/x` comes before `a/x`, but `a` before `a-b`.
+        for directory in &mut found {
+            directory.directories.sort_unstable();
         }
         found
     }

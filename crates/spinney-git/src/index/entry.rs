@@ -84,7 +84,8 @@ impl IndexEntry {
         FileStat::of_stat(found).is_some_and(|stat| self.looks_like(found.st_mode, &stat))
     }
 
-    fn looks_like(&self, mode: u32, stat: &FileStat) -> bool {
+    /// Whether what `lstat` tells of a file is what git noted of it.
+    pub(crate) fn looks_like(&self, mode: u32, stat: &FileStat) -> bool {
         let (kind, executable) = (mode & KIND, mode & 0o100 != 0);
         let as_wanted = match self.mode {
             IndexMode::File => kind == REGULAR && !executable,

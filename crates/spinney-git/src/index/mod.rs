@@ -17,6 +17,7 @@ use std::path::Path;
 
 pub use directories::IndexDirectory;
 pub use entry::{IndexEntry, IndexMode};
+pub(crate) use object::BlobHasher;
 pub use object::{ObjectFormat, ObjectId};
 pub use stat::{FileStat, FileTime};
 
@@ -70,6 +71,30 @@ impl Index {
             return Err(InvalidIndex("it is too large"));
         }
         parse::parse(bytes, format)
+    }
+
+    /// The index of a tree of which git tracks nothing.
+    #[must_use]
+    pub(crate) fn empty(format: ObjectFormat) -> Self {
+        let (bytes, entries, portable) = (Vec::new(), Vec::new(), Vec::new());
+        Self { bytes, format, version: 2, entries, entries_end: 0, portable, root_tree: None, modified: None }
+    }
+
+    /// When an index file was written.
+    pub(crate) fn load_time(path: &Path) -> Result<FileTime> {
+        let found = std::fs::symlink_metadata(path).map_err(|source| Error::io("read", path, source))?;
+        Ok(FileTime::new(found.mtime(), found.mtime_nsec()))
+    }
+
+    /// The same, as if its file had been written at another time.
+    #[must_use]
+    pub(crate) fn written_at(self, modified: FileTime) -> Self {
+        Self { modified: Some(modified), ..self }
+    }
+
+    /// Where an entry stands among the others.
+    pub(crate) fn position(&self, entry: &IndexEntry) -> usize {
+        self.entries.partition_point(|other| (&other.path, other.stage) < (&entry.path, entry.stage))
     }
 
     #[must_use]

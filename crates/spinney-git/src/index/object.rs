@@ -44,6 +44,47 @@ impl ObjectFormat {
     }
 }
 
+/// Names a blob whose content comes in pieces.
+#[derive(Debug)]
+pub(crate) enum BlobHasher {
+    Sha1(Sha1),
+    Sha256(Sha256),
+}
+
+impl BlobHasher {
+    /// Begins a blob of so many bytes.
+    pub(crate) fn new(format: ObjectFormat, bytes: u64) -> Self {
+        let mut hasher = match format {
+            ObjectFormat::Sha1 => Self::Sha1(Sha1::new()),
+            ObjectFormat::Sha256 => Self::Sha256(Sha256::new()),
+        };
+        hasher.update(format!("blob {bytes}\0").as_bytes());
+        hasher
+    }
+
+    pub(crate) fn update(&mut self, bytes: &[u8]) {
+        match self {
+            Self::Sha1(hasher) => hasher.update(bytes),
+            Self::Sha256(hasher) => hasher.update(bytes),
+        }
+    }
+
+    pub(crate) fn finish(self) -> ObjectId {
+        let mut name = [0; 32];
+        let format = match self {
+            Self::Sha1(hasher) => {
+                name[..20].copy_from_slice(&hasher.finalize());
+                ObjectFormat::Sha1
+            }
+            Self::Sha256(hasher) => {
+                name.copy_from_slice(&hasher.finalize());
+                ObjectFormat::Sha256
+            }
+        };
+        ObjectId { format, name }
+    }
+}
+
 /// The name of an object; shown in hexadecimal.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ObjectId {

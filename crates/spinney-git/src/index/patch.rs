@@ -1,5 +1,8 @@
 //! The index of a copy of a tree, made from the index of the tree itself.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
 use super::stat::STAT_BYTES;
 use super::{FileStat, Index, InvalidIndex};
 
@@ -25,5 +28,12 @@ impl Index {
         let checksum = self.format.hash(&bytes);
         bytes.extend_from_slice(checksum.as_bytes());
         Ok(bytes)
+    }
+
+    /// The bytes of this index with what it remembers of some files forgotten, so that git reads them.
+    pub fn forget_stat(&self, paths: &BTreeSet<PathBuf>) -> Result<Vec<u8>, InvalidIndex> {
+        let stat =
+            |entry: &super::IndexEntry| if paths.contains(entry.path()) { FileStat::default() } else { entry.stat };
+        self.patch_stat(&self.entries.iter().map(stat).collect::<Vec<_>>())
     }
 }

@@ -82,6 +82,7 @@ fn in_words(reason: &Reason) -> String {
         ReasonCode::PreciousIgnored => "ignored",
         ReasonCode::Unpushed => "unpushed",
         ReasonCode::NestedRepository => "nested",
+        ReasonCode::Converted => "converted",
         ReasonCode::Stash => "stashed",
         code => return format!("{} ({code})", reason.detail),
     };
