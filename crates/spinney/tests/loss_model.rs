@@ -283,8 +283,17 @@ fn try_case(case: &Case) -> Result<(), String> {
         story.cli.run(&["trash", "purge", "issue-1"]).ok();
         story.repository.try_git(&["gc", "--quiet", "--prune=now"]);
     }
-    story.cli.run(&["restore", "issue-1"]).ok();
-    let (after, git_after) = (held(&work.path), in_git(&work));
+    let restored = story.cli.run(&["restore", "issue-1"]);
+    let back = if restored.stderr.contains("held nothing of its own") {
+        // Then all of it is what git gives.
+        let fresh = work.moved(&story.sandbox().path().join("fresh"));
+        story.repository.git(&["worktree", "add", "--quiet", "--detach", fresh.path.to_str().unwrap(), &git_before.1]);
+        fresh
+    } else {
+        restored.ok();
+        work.clone()
+    };
+    let (after, git_after) = (held(&back.path), in_git(&back));
     let mut lost = Vec::new();
     for (path, content) in &before {
         match after.get(path) {
