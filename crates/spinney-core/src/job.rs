@@ -53,6 +53,20 @@ words!(
         Off = "off",
         /// The remote did not take it.
         Refused = "refused",
+        /// A person has to look first.
+        Held = "held",
+    }
+);
+
+words!(
+    /// Why a file is not in the commit of what an agent left.
+    LeftOutReason {
+        /// It was there when the job began, and its agent did not change it.
+        ThereBefore = "there_before",
+        /// Spinney copied it from the main checkout.
+        Copied = "copied",
+        /// It is a repository of its own.
+        Repository = "repository",
     }
 );
 
@@ -181,9 +195,63 @@ pub struct Outcome {
     pub pull_request: Option<String>,
     /// Paths of the main checkout that changed while it ran; and, with their directory, of the checkout that it only read in.
     pub escaped: Vec<String>,
+    /// Files that differ from the commit and are not in it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
+    /// Paths that somebody had changed before its agent began, and that are in its commits.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shared: Vec<String>,
+    /// Commits that were on the branch before it and are not there any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dropped: Option<Dropped>,
+    /// What a person has to look at before it is pushed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held: Option<Held>,
+    /// The commit that is to be pushed although it was held: a person said so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accepted: Option<CommitId>,
     /// Tools that its agent was not allowed to use.
     pub denied: Vec<String>,
     pub usage: Usage,
+}
+
+/// A file that is not in the commit of what an agent left.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    pub path: String,
+    pub reason: LeftOutReason,
+}
+
+/// Commits that an agent took off its branch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dropped {
+    /// The refs that keep them.
+    pub refs: Vec<String>,
+    pub count: u64,
+    /// The newest of them.
+    pub commits: Vec<DroppedCommit>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DroppedCommit {
+    pub commit: CommitId,
+    pub subject: String,
+}
+
+/// What is not pushed until a person has looked at it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    /// What would be pushed.
+    pub commit: CommitId,
+    /// Files in its history that Spinney copied from the main checkout.
+    pub copied: Vec<HeldFile>,
+}
+
+/// A copied file in a commit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldFile {
+    pub commit: CommitId,
+    pub path: String,
 }
 
 /// What an agent's model took.

@@ -18,6 +18,7 @@ pub mod job_event;
 pub mod long_operation;
 pub mod names;
 pub mod operation;
+pub mod origin;
 pub mod quantity;
 pub mod repository;
 pub mod schedule;
@@ -37,11 +38,15 @@ pub use evidence::{Evidence, EvidenceKind, Merge};
 pub use forge::{Forge, ForgeError, ForgeKind};
 pub use id::{JobId, NodeId, OperationId, RepositoryId, SessionId, TokenId, WorkspaceId};
 pub use in_full::in_full;
-pub use job::{Cancel, Job, JobRequest, JobStatus, Outcome, Push, Session, SessionStatus, Usage};
+pub use job::{
+    Cancel, Dropped, DroppedCommit, Held, HeldFile, Job, JobRequest, JobStatus, LeftOut, LeftOutReason, Outcome, Push,
+    Session, SessionStatus, Usage,
+};
 pub use job_event::{JobEvent, JobPhase, LogEntry, Stream};
 pub use long_operation::{LongOperation, LongOperationStatus};
 pub use names::{RepositoryName, WorkspaceName};
 pub use operation::{Operation, OperationKind, OperationStatus};
+pub use origin::{Began, Brought, Identities, Left, path_text, text_path};
 pub use repository::Repository;
 pub use schedule::{Claim, Schedule, ScheduleKey, ScheduleName};
 pub use secret::Secret;

@@ -90,6 +90,7 @@ pub const POINTS: &[&str] = &[
     "job.recorded",
     "job.started",
     "job.placed",
+    "job.began",
     "job.session",
     "job.finished",
     "job.committed",

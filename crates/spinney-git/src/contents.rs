@@ -1,5 +1,9 @@
 //! What a commit holds: single files, and how many bytes a checkout of it takes.
 
+use std::collections::BTreeSet;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
 use spinney_core::CommitId;
 
 use crate::repository::Repository;
@@ -19,6 +23,35 @@ impl Repository {
             return Err(Error::MissingRef { name: commit.to_string() });
         };
         Ok(parse_object(rest).filter(|(object, _)| object.kind == "blob").map(|(object, _)| object.content.to_vec()))
+    }
+
+    /// Those of the paths that a commit has.
+    pub async fn load_existing_paths(&self, commit: &CommitId, paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+        // Answers come a line each, and one about a path with a line break would be more.
+        let asked: Vec<&PathBuf> = paths.iter().filter(|path| !path.as_os_str().as_bytes().contains(&b'\n')).collect();
+        if asked.is_empty() {
+            return Ok(Vec::new());
+        }
+        let question =
+            |path: &&PathBuf| [commit.as_str().as_bytes(), b":", path.as_os_str().as_bytes(), b"\0"].concat();
+        let questions: Vec<u8> = asked.iter().flat_map(question).collect();
+        let command = self.command().args(["cat-file", "-z", "--batch-check=%(objecttype)"]);
+        let told = command.stdin_bytes(questions).run().await?.stdout;
+        let answers = told.split(|byte| *byte == b'\n');
+        let there = asked.into_iter().zip(answers).filter(|(_, answer)| !answer.contains(&b' '));
+        Ok(there.map(|(path, _)| path.clone()).collect())
+    }
+
+    /// Git's names for the contents of a commit's files.
+    pub async fn load_blobs(&self, commit: &CommitId) -> Result<BTreeSet<String>> {
+        let command = self.command().args(["ls-tree", "-r", "-z", "--full-tree", commit.as_str()]);
+        let told = command.run().await?.stdout;
+        // <mode> <kind> <id>\t<path>
+        let blob = |entry: &[u8]| {
+            let words = std::str::from_utf8(entry.split(|byte| *byte == b'\t').next()?).ok()?;
+            words.split(' ').nth(2).map(str::to_owned)
+        };
+        Ok(told.split(|byte| *byte == 0).filter_map(blob).collect())
     }
 
     /// The bytes of all files of a commit; submodules are not counted.

@@ -5,6 +5,7 @@
 //! or reads the process environment; nothing writes the user's `.git/config`, and refs change only by their old value.
 
 mod add;
+mod added;
 mod changed_paths;
 mod changes;
 mod checked_out;
@@ -13,7 +14,7 @@ mod checkout_files;
 mod classify;
 mod clone;
 mod command;
-mod commit_all;
+mod commit_files;
 mod config_text;
 mod conflict;
 mod contents;
@@ -23,6 +24,7 @@ mod environment;
 mod error;
 mod fetch;
 mod file_lock;
+mod files;
 mod git;
 mod head;
 mod hidden;
@@ -67,16 +69,18 @@ mod worktree;
 mod worktree_list;
 
 pub use add::{AddWorktree, Start};
+pub use added::Added;
 pub use changed_paths::ChangedPaths;
 pub use changes::Changes;
 pub use checkout_files::CheckoutFile;
 pub use command::{Command, Output};
-pub use commit_all::{CommitAll, Identity};
+pub use commit_files::Identity;
 pub use conflict::MergeAttempt;
 pub use credential::Credential;
 pub use diff::Patch;
 pub use error::{Error, REMOTE_HAS_MOVED_ON};
 pub use fetch::{Known, Wanted};
+pub use files::Files;
 pub use git::{Git, GitOptions, GitVersion};
 pub use head::Head;
 pub use hidden::copy_with_time;

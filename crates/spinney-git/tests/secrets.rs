@@ -105,7 +105,9 @@ async fn a_filter_that_an_agent_wrote_sees_none() {
     worktree.load_status(&StatusOptions { untracked: true, ignored: false }).await.unwrap();
     place.assert_blind("status");
     let identity = Identity { name: "A".to_owned(), email: "a@example.invalid".to_owned() };
-    assert!(worktree.commit_all("x", &identity).await.unwrap().commit.is_some());
+    let files = worktree.load_left_over().await.unwrap();
+    let wanted: Vec<_> = files.changed.keys().cloned().collect();
+    assert!(worktree.commit_files(&files, &wanted, "x", &identity).await.unwrap().is_some());
     place.assert_blind("add");
     fs::remove_file(worktree.path().join("a.txt")).unwrap();
     worktree.checkout_index().await.unwrap();

@@ -282,6 +282,23 @@ impl<'e> Jobs<'e> {
         self.reopen(job, None).await
     }
 
+    /// Delivers a job that is held for a person, although it is: its very commit, and no other.
+    pub async fn accept_held(&self, job: &Job, mark: Option<&JobId>) -> Result<Job> {
+        let mut known = self.load(&job.id).await?;
+        if mark.is_some() && known.outcome.retried_by.as_ref() == mark {
+            return Ok(known);
+        }
+        let Some(held) = &known.outcome.held else {
+            return Err(Error::Refused {
+                message: format!("job {} is not held for anybody", job.id),
+                hint: format!("`spinney retry {}` runs it again", job.id),
+            });
+        };
+        known.outcome.accepted = Some(held.commit.clone());
+        self.engine.store().read().await?.record_outcome(&job.id, &known.outcome).await?;
+        self.reopen(&known, mark).await
+    }
+
     /// The same, once: who asks again with the same mark, because nobody told what came of it, finds it done.
     pub async fn retry_once(&self, job: &Job, mark: &JobId) -> Result<Job> {
         let known = self.load(&job.id).await?;
@@ -311,6 +328,7 @@ impl<'e> Jobs<'e> {
         if completed {
             // There is nothing left to deliver: somebody wants it done once more.
             (job.outcome.finished, job.outcome.delivered) = (false, false);
+            (job.outcome.shared, job.outcome.accepted) = (Vec::new(), None);
         }
         job.outcome.retried_by = mark.cloned();
         db.record_outcome(&job.id, &job.outcome).await?;

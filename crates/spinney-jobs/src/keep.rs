@@ -32,6 +32,9 @@ pub(crate) enum Fate {
 /// The fate of the workspace of a job that ends so.
 pub(crate) fn fate(policy: &AgentWorkspace, job: &Job, status: JobStatus) -> Fate {
     let delivered = status == JobStatus::Completed && is_delivered(job);
+    if job.outcome.push == Some(Push::Held) {
+        return Fate::Stays;
+    }
     if status == JobStatus::Failed && policy.cleanup_on_failure {
         return Fate::Goes(Consent::Codes(OF_A_FAILURE.into()));
     }

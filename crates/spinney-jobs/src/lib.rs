@@ -15,6 +15,7 @@ mod keep;
 mod launch;
 mod lock;
 mod log;
+mod origin;
 mod orphans;
 mod process;
 mod queue;

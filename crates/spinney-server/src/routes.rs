@@ -129,6 +129,7 @@ pub fn table() -> Vec<Route> {
             .gives::<document::Job>(202),
         post("/api/v1/jobs/{id}/retry", Api(Write), api::jobs::retry)
             .tells("Runs a job that has ended again, where it stopped")
+            .optional_body::<api::jobs::RetryJob>()
             .gives::<document::Job>(202),
         get("/api/v1/jobs/{id}/diff", Api(Read), api::diff::of_job)
             .tells("What a job changed")

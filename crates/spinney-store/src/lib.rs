@@ -29,6 +29,7 @@ pub mod migrate;
 mod network;
 mod node;
 mod operation;
+mod origin;
 mod page;
 mod place;
 mod port;

@@ -34,6 +34,7 @@ pub const MIGRATIONS: &[Migration] = &[
     migration!(9, "0009_requests"),
     migration!(10, "0010_platforms"),
     migration!(11, "0011_location"),
+    migration!(12, "0012_origins"),
 ];
 
 impl Migration {

@@ -165,6 +165,8 @@ impl Connection {
             of_the_trash!("conversations"),
             of_the_trash!("ports"),
             of_the_trash!("operations"),
+            of_the_trash!("brought"),
+            of_the_trash!("beginnings"),
             "DELETE FROM workspaces WHERE repository_id = $1 AND status IN ('trashed', 'purged')",
             "DELETE FROM trusts WHERE repository_id = $1",
             "DELETE FROM sessions WHERE job_id IN (SELECT id FROM jobs

@@ -372,6 +372,8 @@ impl Connection {
             "DELETE FROM ports WHERE workspace_id = $1",
             "DELETE FROM conversations WHERE workspace_id = $1",
             "DELETE FROM operations WHERE workspace_id = $1",
+            "DELETE FROM brought WHERE workspace_id = $1",
+            "DELETE FROM beginnings WHERE workspace_id = $1",
         ] {
             self.execute(sqlx::query(statement).bind(id.as_str())).await?;
         }

@@ -76,6 +76,8 @@ pub struct AgentWorkspace {
     pub pr_title: Template<PullRequestPlaceholder>,
     pub pr_body: Template<PullRequestPlaceholder>,
     pub keep: Keep,
+    #[serde(deserialize_with = "values::word")]
+    pub on_dirty: OnDirty,
     /// Whether a failed job's workspace goes to the trash.
     pub cleanup_on_failure: bool,
 }
@@ -100,6 +102,18 @@ words!(
         Fail = "fail",
         /// The job is completed, not pushed.
         Warn = "warn",
+    }
+);
+
+words!(
+    /// What to do with uncommitted work that was there before a job.
+    OnDirty {
+        /// It stays as it is, and out of the agent's commit.
+        Keep = "keep",
+        /// The job does not start.
+        Refuse = "refuse",
+        /// It is committed with what the agent left. What Spinney copied is not.
+        Commit = "commit",
     }
 );
 

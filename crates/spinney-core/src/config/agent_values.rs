@@ -146,6 +146,7 @@ mod tests {
             ("workspace.keep", "24h".into()),
             ("workspace.keep", "until_closed".into()),
             ("workspace.on_push_failure", "warn".into()),
+            ("workspace.on_dirty", "refuse".into()),
             ("workspace.commit_message", "fix: {summary}\n\nJob: {jobId}".into()),
             ("workspace.pr_body", "".into()),
             ("workspace.strategy", "static".into()),
@@ -190,6 +191,7 @@ mod tests {
                 "`{titel}` is no placeholder: there are `{summary}`, `{jobId}`, `{workItem}`",
             ),
             ("workspace.on_push_failure", "ask".into(), "`ask` is none of `retry`, `fail`, `warn`"),
+            ("workspace.on_dirty", "stash".into(), "`stash` is none of `keep`, `refuse`, `commit`"),
             ("workspace.pr_title", "a\nb".into(), "`a\\nb` is not one line"),
             ("workspace.pr_body", "{close}".into(), "`{close}` is no placeholder: did you mean `{closes}`?"),
             (

@@ -136,7 +136,9 @@ mod tests {
         let of_agent: Vec<_> = agent_keys().children("").collect();
         assert_eq!((of_agent[0], &of_agent[of_agent.len() - 2..]), ("runtime", &["workspace", "hooks"][..]));
         let workspace: Vec<_> = agent_keys().children("workspace").collect();
-        assert!(workspace.starts_with(&["strategy"]) && workspace.ends_with(&["keep", "cleanup_on_failure"]));
+        assert!(
+            workspace.starts_with(&["strategy"]) && workspace.ends_with(&["keep", "on_dirty", "cleanup_on_failure"])
+        );
     }
 
     #[test]

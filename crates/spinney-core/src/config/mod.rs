@@ -29,7 +29,7 @@ mod values;
 mod work_source;
 mod working_directory;
 
-pub use agent::{AgentConfig, AgentHooks, AgentWorkspace, InvalidKeep, Keep, OnPushFailure, Variables};
+pub use agent::{AgentConfig, AgentHooks, AgentWorkspace, InvalidKeep, Keep, OnDirty, OnPushFailure, Variables};
 pub use api_url::{ApiUrl, InvalidApiUrl};
 pub use branch_pattern::{BranchPattern, BranchPlaceholder, BranchValues, InvalidBranchPattern};
 pub use defaults::{AGENT_DEFAULTS, DEFAULTS, SCHEDULE_DEFAULTS, repository_template};

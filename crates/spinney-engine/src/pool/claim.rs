@@ -183,7 +183,11 @@ impl Engine {
             }
         }
         fail::point("claim.switched")?;
-        copy::carry_over(context, &workspace.path, &data.member.copied, Replace::Unchanged, observer).await?;
+        let before = &data.member.copied;
+        let carried = copy::carry_over(context, &workspace.path, before, Replace::Unchanged, observer).await?;
+        if carried.keys().any(|path| !before.contains_key(path)) {
+            self.record_copied(&workspace.id, carried.into_keys().collect()).await?;
+        }
         if moved {
             self.bring_parts(context, &tree, observer).await?;
         }

@@ -203,6 +203,7 @@ impl Engine {
             self.set_up(context, &workspace, &running.operation.id, &listening).await?;
             // It would hold a workspace that nobody has yet, and later the removal of somebody's.
             processes::end_inside(&workspace.path, SETUP_VARIABLE, running.operation.id.as_str());
+            self.record_brought(context, &workspace, tree, &carried).await?;
             fail::point("warm.prepared")?;
             Ok(carried)
         };

@@ -9,6 +9,8 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
+use spinney_core::path_text;
+
 use crate::context::Context;
 use crate::notice::{Notice, Observer, Phase, Warning};
 use crate::{Error, Result};
@@ -45,7 +47,7 @@ pub(crate) async fn carry_over(
     let files = context.git.load_ignored(&patterns).await?;
     observer(Notice::Phase(Phase::CopyingFiles { count: files.len() }));
     for file in files {
-        let (name, copy) = (file.to_string_lossy().into_owned(), tree.join(&file));
+        let (name, copy) = (path_text(&file), tree.join(&file));
         let source = stamp_of(&root.join(&file));
         match before.get(&name).and_then(|known| Some((known, known.split_once(' ')?))) {
             Some((known, (known_source, _))) if known_source == source => {
@@ -84,7 +86,7 @@ fn drop_outdated(file: &Path) -> Result<()> {
     }
 }
 
-fn load_patterns(context: &Context, root: &Path) -> Result<Vec<String>> {
+pub(crate) fn load_patterns(context: &Context, root: &Path) -> Result<Vec<String>> {
     let mut patterns = context.config().workspace.copy.clone();
     let path = root.join(INCLUDE_FILE);
     match fs::read_to_string(&path) {

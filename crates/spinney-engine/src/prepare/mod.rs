@@ -1,5 +1,6 @@
 //! What happens in a new tree before it is handed over: files carried over, submodules, LFS, ports, set-up commands.
 
+mod brought;
 pub(crate) mod copy;
 pub(crate) mod environment;
 pub(crate) mod ports;
@@ -29,9 +30,10 @@ impl Engine {
         operation: &OperationId,
         observer: Observer<'_>,
     ) -> Result<()> {
-        copy::carry_over(context, &workspace.path, &Carried::new(), Replace::Always, observer).await?;
+        let carried = copy::carry_over(context, &workspace.path, &Carried::new(), Replace::Always, observer).await?;
         self.bring_parts(context, worktree, observer).await?;
-        self.set_up(context, workspace, operation, observer).await
+        self.set_up(context, workspace, operation, observer).await?;
+        self.record_brought(context, workspace, worktree, &carried).await
     }
 
     /// Brings what a commit only names: submodules and LFS files.

@@ -38,7 +38,9 @@ async fn what_was_left_over_is_committed_pushed_and_known() {
 
     let worktree = Worktree::open(&context.git, &workspace.path).unwrap();
     let spinney = Identity { name: "Spinney".into(), email: "spinney@localhost".into() };
-    let commit = worktree.commit_all("agent: done", &spinney).await.unwrap().commit.unwrap();
+    let files = worktree.load_left_over().await.unwrap();
+    let wanted = [std::path::PathBuf::from("new")];
+    let commit = worktree.commit_files(&files, &wanted, "agent: done", &spinney).await.unwrap().unwrap();
     assert_eq!(kept(&story, &context, &workspace, &job.id).await, [ReasonCode::Unpushed]);
 
     let pushed = story.engine.push(&context, &workspace, &commit, &workspace.branch).await.unwrap();

@@ -1,9 +1,10 @@
 //! Delivers a completed job's work:
 //!
-//! 1. what is left over is committed;
-//! 2. what changed since the base is counted; nothing changed means nothing pushed;
-//! 3. the commit is pushed to the branch, with a lease where we pushed before;
-//! 4. a pull request is opened, if the agent's policy wants one and the branch has none.
+//! 1. what the agent left over is committed ([`super::origins`]);
+//! 2. what a person has to look at first ends the job here ([`super::held`]);
+//! 3. what changed since the base is counted; nothing changed means nothing pushed;
+//! 4. the commit is pushed to the branch, with a lease where we pushed before;
+//! 5. a pull request is opened, if the agent's policy wants one and the branch has none.
 //!
 //! Each part leaves what it finds done, so that a retry after any failure makes nothing twice.
 
@@ -14,7 +15,7 @@ use spinney_core::forge::{NewPullRequest, PullRequestState};
 use spinney_core::names::cut_for_message;
 use spinney_core::{BranchName, CommitId, JobPhase, Push, WorkKind, Workspace, in_full};
 use spinney_engine::{Delivery, fail};
-use spinney_git::{Head, Identity, Worktree};
+use spinney_git::{Head, Worktree};
 use tokio::time::sleep;
 
 use super::setup::Place;
@@ -42,12 +43,8 @@ impl Run<'_> {
             self.require_own_branch(&workspace, branch).await?;
         }
         self.require_whole_branch(&workspace, &head).await?;
-        let identity = Identity { name: "Spinney".to_owned(), email: "spinney@localhost".to_owned() };
-        let committed = worktree.commit_all(&self.commit_message(&workspace), &identity).await?;
+        self.commit_left_over(&workspace, &worktree).await?;
         fail::point("job.committed")?;
-        for path in committed.left {
-            self.warn(format!("`{}` is a repository of its own: it was not committed", path.display()));
-        }
         let head = worktree.load_head().await?;
         let Some(commit) = head.commit().cloned() else { return Ok(()) };
         let branch = head.branch().cloned().unwrap_or_else(|| workspace.branch.clone());
@@ -58,6 +55,8 @@ impl Run<'_> {
         outcome.branch = Some(branch.to_string());
         (outcome.commits, outcome.files) = (changes.commits, changes.files);
         (outcome.insertions, outcome.deletions) = (changes.insertions, changes.deletions);
+        self.hold(&workspace, &worktree, &commit).await?;
+        let outcome = &mut self.job.outcome;
         if changes.commits == 0 {
             outcome.push = Some(Push::Nothing);
             self.begin(JobPhase::Deliver, Some("nothing changed since the base: nothing pushed".to_owned()));
@@ -197,7 +196,7 @@ impl Run<'_> {
         Ok(opened.url)
     }
 
-    fn commit_message(&self, workspace: &Workspace) -> String {
+    pub(super) fn commit_message(&self, workspace: &Workspace) -> String {
         let summary = self.job.outcome.summary.as_deref().unwrap_or(&self.job.prompt);
         self.agent.config.workspace.commit_message.expand(|placeholder| match placeholder {
             CommitPlaceholder::Summary => summary.trim().to_owned(),

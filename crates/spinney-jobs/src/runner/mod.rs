@@ -4,21 +4,24 @@
 //!    yet, it makes that ([`clone`]), and waits for its turn there;
 //! 2. **set up** ([`setup`]): the engine gives it its workspace, or where to read ([`reading`]), or it has a directory as it is;
 //! 3. **before_run** hooks, in the workspace ([`hooks`]);
-//! 4. **sessions** ([`sessions`]): one or more conversations of the runtime in that same workspace;
-//! 5. **deliver** ([`deliver`]): for a completed session only, commit what is left over, push, pull request;
-//! 6. **after_run** or **on_error** hooks, with the job's result;
-//! 7. **tear down** ([`teardown`]): the workspace goes if it may, by the agent's `keep`;
-//! 8. the row says how it ended, and the place is free for the next job.
+//! 4. what is there by now is written down ([`origins`]): it is not the agent's;
+//! 5. **sessions** ([`sessions`]): one or more conversations of the runtime in that same workspace;
+//! 6. **deliver** ([`deliver`]): for a completed session only, commit what is left over, push, pull request;
+//! 7. **after_run** or **on_error** hooks, with the job's result;
+//! 8. **tear down** ([`teardown`]): the workspace goes if it may, by the agent's `keep`;
+//! 9. the row says how it ended, and the place is free for the next job.
 //!
 //! Set-up happens once and teardown once, however many sessions there are. A failure, a cancel, a time limit at any point
-//! leads to 6; the work stays where it is. When this process dies, whoever looks next finds the lock free and the row not
+//! leads to 7; the work stays where it is. When this process dies, whoever looks next finds the lock free and the row not
 //! over ([`crate::Jobs::recover`]); `retry` goes on in the same workspace and session.
 
 mod clone;
 mod deliver;
 mod environment;
 mod escape;
+mod held;
 mod hooks;
+mod origins;
 mod own_branch;
 mod prompt;
 mod reading;
@@ -51,6 +54,8 @@ pub(crate) struct Run<'a> {
     control: Control,
     /// The second look at the main checkout, while it goes on.
     escapes: Option<escape::Escapes>,
+    /// What was in its workspace before its agent began, once that is known.
+    stock: Option<origins::Stock>,
 }
 
 /// What is configured by now: a job may wait for longer than its configuration stays as it was.
@@ -123,7 +128,7 @@ impl Jobs<'_> {
         let status = match self.prepare(&job).await {
             Ok((agent, context)) => {
                 let control = Control::listen(self.engine.store().clone(), id.clone(), self.places.bell());
-                let mut run = Run { jobs: self, limits, job, agent, context, log, control, escapes: None };
+                let mut run = Run { jobs: self, limits, job, agent, context, log, control, escapes: None, stock: None };
                 Box::pin(run.go()).await
             }
             Err(error) => {
@@ -180,6 +185,7 @@ impl Run<'_> {
         // An error of an attempt before is not one of this.
         self.job.outcome.error = outcome.err().map(|end| end.message());
         if let Some(place) = &place {
+            self.note_left(place, status).await;
             self.note_escapes().await;
             self.note_changes(place).await;
             // A delivery has just read it.
@@ -232,11 +238,13 @@ impl Run<'_> {
     }
 
     async fn work_in(&mut self, place: &setup::Place) -> Step<()> {
+        self.take_stock(place).await?;
         // What an earlier attempt finished is delivered, not done again.
         if !self.job.outcome.finished {
             self.job.outcome.push_url = self.jobs.engine.push_url(&self.context).await?;
             self.control.limit(self.agent.config.timeout.0);
             self.run_opening_hooks(place).await?;
+            self.begin_with_stock(place).await?;
             let before = self.look_at_checkout();
             let outcome = self.run_sessions(place).await;
             // Its git is a descendant too, and must not be ended with what the agent left.

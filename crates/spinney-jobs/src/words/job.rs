@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use spinney_core::{Job, JobEvent, JobPhase, JobStatus, Push};
+use spinney_core::{Job, JobEvent, JobPhase, JobStatus, LeftOutReason, Push};
 use spinney_engine::plural;
 
 use super::{between, first_line, plain};
@@ -72,8 +72,19 @@ fn delivered(job: &Job) -> Option<String> {
         Push::Off => "not pushed, as its agent is set",
         // Why is among the warnings.
         Push::Refused => "not pushed: that failed",
+        Push::Held => "not pushed: a person has to look first",
     };
     Some(format!("{}, {push}", changes(job)))
+}
+
+/// Why a file is not in a job's commit.
+#[must_use]
+pub fn left_out(reason: LeftOutReason) -> &'static str {
+    match reason {
+        LeftOutReason::ThereBefore => "there before",
+        LeftOutReason::Copied => "copied by Spinney",
+        LeftOutReason::Repository => "a repository of its own",
+    }
 }
 
 fn changes(job: &Job) -> String {

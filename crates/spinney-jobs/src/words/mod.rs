@@ -3,7 +3,7 @@
 mod job;
 mod verdict;
 
-pub use job::{action, counted, doing, ended, one_line, outcome, phase, ran_for};
+pub use job::{action, counted, doing, ended, left_out, one_line, outcome, phase, ran_for};
 pub use verdict::{items_of, lost_with, standing, ways_to_keep};
 
 use std::borrow::Cow;

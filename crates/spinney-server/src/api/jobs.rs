@@ -209,17 +209,29 @@ pub(crate) async fn cancel(
     accepted(&engine, &jobs, &jobs.require(&job.id).await?).await
 }
 
+/// How a job is run again.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RetryJob {
+    /// Delivers the very commit that is held for a person.
+    #[serde(default)]
+    accept_held: bool,
+}
+
 pub(crate) async fn retry(
     State(app): State<App>,
     caller: Caller,
     subject: Option<Extension<idempotency::Subject>>,
     Path(id): Path<String>,
+    OptionalBody(asked): OptionalBody<RetryJob>,
 ) -> Result<Response> {
     let engine = app.engine_of(&caller);
     let jobs = app.jobs(&engine)?;
     let job = named::job(&jobs, &id).await?;
-    let job = match subject {
-        Some(Extension(idempotency::Subject(mark))) => jobs.retry_once(&job, &mark).await?,
+    let mark = subject.map(|Extension(idempotency::Subject(mark))| mark);
+    let job = match &mark {
+        _ if asked.accept_held => jobs.accept_held(&job, mark.as_ref()).await?,
+        Some(mark) => jobs.retry_once(&job, mark).await?,
         None => jobs.retry(&job).await?,
     };
     accepted(&engine, &jobs, &job).await

@@ -7,7 +7,7 @@ use spinney_engine::Engine;
 use spinney_jobs::Jobs;
 use utoipa::ToSchema;
 
-use super::{Cancel, JobStatus, Platform, Push, SessionStatus, Timestamp, WorkKind, path_text};
+use super::{Cancel, Dropped, Held, JobStatus, LeftOut, Platform, Push, SessionStatus, Timestamp, WorkKind, path_text};
 
 /// One run of an agent on one piece of work.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -60,6 +60,16 @@ pub struct Job {
     pub sessions: Vec<Session>,
     /// Paths of the main checkout that changed while it ran; and, with their directory, of the checkout that it only read in.
     pub escaped: Vec<String>,
+    /// Files that differ from its commit and are not in it.
+    pub left_out: Vec<LeftOut>,
+    /// Paths that somebody had changed before its agent began, and that are in its commits.
+    pub shared: Vec<String>,
+    /// Commits that were on the branch before it and are not there any more.
+    #[schema(required)]
+    pub dropped: Option<Dropped>,
+    /// What a person has to look at before it is pushed.
+    #[schema(required)]
+    pub held: Option<Held>,
     /// Tools that its agent was not allowed to use.
     pub denied: Vec<String>,
     #[schema(required)]
@@ -119,6 +129,10 @@ impl Job {
             pull_request: outcome.pull_request.clone(),
             sessions: sessions.iter().map(Session::of).collect(),
             escaped: outcome.escaped.clone(),
+            left_out: outcome.left_out.iter().map(LeftOut::of).collect(),
+            shared: outcome.shared.clone(),
+            dropped: outcome.dropped.as_ref().map(Dropped::of),
+            held: outcome.held.as_ref().map(Held::of),
             denied: outcome.denied.clone(),
             summary: outcome.summary.clone(),
             // Of an attempt before, while it goes on.

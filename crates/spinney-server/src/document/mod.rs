@@ -18,6 +18,7 @@ mod listed;
 mod lists;
 mod metadata;
 mod operation;
+mod origin;
 mod page;
 mod pool;
 mod repository;
@@ -41,6 +42,7 @@ pub use listed::{ListedDetails, ListedWorkspace, ShownWorkspace};
 pub use lists::{Accounts, Agents, Node, Nodes, Pools, Purge, Repositories, Tokens, Trash};
 pub use metadata::{Metadata, Warm};
 pub use operation::Operation;
+pub use origin::{Dropped, DroppedCommit, Held, HeldFile, LeftOut};
 pub use page::{EventPage, JobPage, ListedSession, SessionPage, WorkspacePage};
 pub use pool::{Drained, Filled, MemberState, Pool, PoolMember};
 pub use repository::{FetchedRepository, Repository};
@@ -50,8 +52,8 @@ pub use token::{Account, CreatedToken, LoginLink, Token};
 pub use trash::{PurgedWorkspace, TrashedWorkspace};
 pub use verdict::{Evidence, Reason, Verdict};
 pub use word::{
-    Cancel, EvidenceKind, JobStatus, LongOperationStatus, Method, Platform, Populate, Provider, Push, ReasonCode,
-    Scope, SessionStatus, Timestamp, WorkKind, WorkspaceStatus,
+    Cancel, EvidenceKind, JobStatus, LeftOutReason, LongOperationStatus, Method, Platform, Populate, Provider, Push,
+    ReasonCode, Scope, SessionStatus, Timestamp, WorkKind, WorkspaceStatus,
 };
 pub use workspace::{ResolvedWorkspace, Work, Workspace};
 

@@ -38,6 +38,7 @@ macro_rules! word {
 word!(Cancel);
 word!(EvidenceKind);
 word!(JobStatus);
+word!(LeftOutReason);
 word!(LongOperationStatus);
 word!(Method);
 word!(Platform);

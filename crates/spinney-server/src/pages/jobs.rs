@@ -100,6 +100,9 @@ struct JobPage {
     commit: String,
     pull_request: Option<String>,
     escaped: Vec<String>,
+    left_out: Vec<(String, &'static str)>,
+    shared: Vec<String>,
+    is_held: bool,
     denied: Vec<String>,
     steps: Vec<Step>,
     sessions: Vec<SessionRow>,
@@ -171,6 +174,9 @@ pub(crate) async fn show(State(app): State<App>, caller: Caller, Id(id): Id<JobI
         commit: outcome.commit.as_ref().map(|commit| short(commit.as_str()).to_owned()).unwrap_or_default(),
         pull_request: outcome.pull_request.clone().filter(|url| url.starts_with("http")),
         escaped: outcome.escaped.clone(),
+        left_out: outcome.left_out.iter().map(|one| (one.path.clone(), words::left_out(one.reason))).collect(),
+        shared: outcome.shared.clone(),
+        is_held: outcome.held.is_some() && job.status.is_final(),
         denied: outcome.denied.clone(),
         steps: steps(&job, &log.entries),
         sessions: sessions.iter().map(SessionRow::new).collect(),
@@ -275,11 +281,26 @@ pub(crate) async fn cancel(
     lead(&format!("/jobs/{id}"), "cancelling")
 }
 
+#[derive(Debug, Deserialize)]
+pub(crate) struct RetryFields {
+    /// Set to deliver the commit that is held for a person.
+    #[serde(default)]
+    accept_held: String,
+}
+
 /// Runs a job again that has ended.
-pub(crate) async fn retry(State(app): State<App>, caller: Caller, Id(id): Id<JobId>) -> Result {
+pub(crate) async fn retry(
+    State(app): State<App>,
+    caller: Caller,
+    Id(id): Id<JobId>,
+    Form(form): Form<RetryFields>,
+) -> Result {
     let engine = app.engine_of(&caller);
     let jobs = app.jobs(&engine)?;
     let job = jobs.require(&id).await?;
-    jobs.retry(&job).await?;
+    match form.accept_held.as_str() {
+        "yes" => jobs.accept_held(&job, None).await?,
+        _ => jobs.retry(&job).await?,
+    };
     lead(&format!("/jobs/{id}"), "retried")
 }

@@ -83,6 +83,7 @@ pub(crate) fn came_of(outcome: &Outcome) -> String {
         Some(Push::Nothing) => parts.push("nothing changed".to_owned()),
         Some(Push::NoRemote) => parts.push("there is no remote".to_owned()),
         Some(Push::Refused) => parts.push("the remote refused the push".to_owned()),
+        Some(Push::Held) => parts.push("not pushed: a person has to look first".to_owned()),
         Some(Push::Off) => parts.push("not to be pushed".to_owned()),
         None => {}
     }

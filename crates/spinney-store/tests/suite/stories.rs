@@ -375,10 +375,11 @@ on_both! {
         first.status = WorkspaceStatus::Trashed;
         let mut connection = store.write().await.unwrap();
         assert!(connection.update_workspace(&first, &[WorkspaceStatus::Active]).await.unwrap());
+        connection.put_brought(&first.id, &spinney_core::Brought::default()).await.unwrap();
         assert!(connection.delete_repository(&repository.id).await.unwrap());
         assert!(!connection.delete_repository(&repository.id).await.unwrap());
         connection.commit().await.unwrap();
-        for table in ["repositories", "workspaces", "works", "conversations", "ports", "operations", "trusts"] {
+        for table in ["repositories", "workspaces", "works", "conversations", "ports", "operations", "trusts", "brought"] {
             assert_eq!(backend.number(format!("SELECT COUNT(*) FROM {table}")).await, 0, "{table}");
         }
     }

@@ -17,6 +17,9 @@ pub struct RetryArgs {
     /// A job's id, the beginning of it, or a workspace, whose newest job is meant
     #[arg(add = job_ids())]
     job: String,
+    /// Deliver the very commit that is held for a person: with files that Spinney copied, or without commits that its agent dropped
+    #[arg(long)]
+    accept_held: bool,
     /// Print the job's id and leave it to itself
     #[arg(long)]
     detach: bool,
@@ -30,7 +33,7 @@ pub async fn run(app: &App, args: RetryArgs) -> Result<u8> {
     // What the log has by now is of the attempts before.
     let mut log = jobs.log(&job.id);
     log.skip()?;
-    let job = jobs.retry(&job).await?;
+    let job = if args.accept_held { jobs.accept_held(&job, None).await? } else { jobs.retry(&job).await? };
     app.take_interrupts();
     if args.detach {
         return follow::hand_over(app, &engine, &jobs, &[job], &Asked::default()).await;

@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 
-use spinney_core::{Job, JobStatus, Push, Workspace, WorkspaceStatus};
+use spinney_core::{Job, JobStatus, LeftOut, Push, Workspace, WorkspaceStatus};
 use spinney_engine::{Engine, escapes_in_words, plural};
 use spinney_git::REMOTE_HAS_MOVED_ON;
 
@@ -94,6 +94,15 @@ fn warnings(job: &Job) -> Vec<String> {
     if !outcome.escaped.is_empty() {
         let what = if job.request.reads { "what it was only to read" } else { "the main checkout" };
         warnings.push(format!("{what} changed meanwhile: {}", escapes_in_words(&outcome.escaped)));
+    }
+    if !outcome.left_out.is_empty() {
+        let one = |left: &LeftOut| format!("{} ({})", left.path, words::left_out(left.reason));
+        let paths: Vec<String> = outcome.left_out.iter().map(one).collect();
+        warnings.push(format!("not committed: {}", named(&paths)));
+    }
+    if !outcome.shared.is_empty() {
+        let paths = named(&outcome.shared);
+        warnings.push(format!("its commits have what was uncommitted before its agent began: {paths}"));
     }
     if !outcome.denied.is_empty() {
         let times = plural(outcome.denied.len(), "time");

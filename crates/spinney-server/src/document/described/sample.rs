@@ -2,9 +2,9 @@
 
 use spinney_core::workspace::Metadata;
 use spinney_core::{
-    Cancel, CommitId, Job, JobId, JobRequest, JobStatus, NodeId, Outcome, Platform, Populate, Provider, Push, Reason,
-    ReasonCode, Repository, RepositoryId, Session, SessionId, SessionStatus, Size, Timestamp, Usage, Warm, Work,
-    Workspace, WorkspaceId, WorkspaceStatus,
+    Cancel, CommitId, Dropped, DroppedCommit, Held, HeldFile, Job, JobId, JobRequest, JobStatus, LeftOut,
+    LeftOutReason, NodeId, Outcome, Platform, Populate, Provider, Push, Reason, ReasonCode, Repository, RepositoryId,
+    Session, SessionId, SessionStatus, Size, Timestamp, Usage, Warm, Work, Workspace, WorkspaceId, WorkspaceStatus,
 };
 use spinney_engine::Details;
 
@@ -145,6 +145,17 @@ pub fn full_job() -> Job {
             push: Some(Push::Pushed),
             pull_request: text("https://forge.example/acme/app/pulls/9"),
             escaped: vec!["README.md".to_owned()],
+            left_out: vec![LeftOut { path: "notes.txt".to_owned(), reason: LeftOutReason::ThereBefore }],
+            shared: vec!["README.md".to_owned()],
+            dropped: Some(Dropped {
+                refs: vec!["refs/spinney/before/k3v9/0123456".to_owned()],
+                count: 1,
+                commits: vec![DroppedCommit { commit: commit(), subject: "theirs".to_owned() }],
+            }),
+            held: Some(Held {
+                commit: commit(),
+                copied: vec![HeldFile { commit: commit(), path: "secrets.local".to_owned() }],
+            }),
             denied: vec!["Bash".to_owned()],
             usage: Usage { cost_micros: Some(1), ..Usage::default() },
             ..Outcome::default()

@@ -1,20 +1,24 @@
-//! Committing what is left over in a worktree.
+//! Committing what is left over in a worktree, file by file.
 //!
 //! 1. A tree in the middle of a merge or rebase, or with conflicts, is refused: nobody but its author knows how it ends.
-//! 2. Everything that `status` tells is staged, but an untracked `STATE.json` at the root and repositories that lie in
-//!    the tree: as entries of this one they would lead to commits that nobody has.
-//! 3. The index becomes a tree, the tree a commit, and HEAD moves from where it was to that commit. No hook runs, nothing
-//!    is signed, so that nothing waits for a person.
+//! 2. The files that are wanted are put into an index of HEAD's tree, which becomes the commit's tree: what somebody has
+//!    staged besides is not in it.
+//! 3. They are put into the worktree's own index too, where everything else stays as it is.
+//! 4. The tree becomes a commit, and HEAD moves from where it was to that commit. No hook runs, nothing is signed, so that
+//!    nothing waits for a person.
+//!
+//! A death after any step leaves what can be done again.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use spinney_core::{CommitId, STATE_FILE};
+use spinney_core::CommitId;
 
 use crate::command::Command;
-use crate::status::{Status, StatusOptions, seeing_all};
+use crate::files::Files;
+use crate::status::seeing_all;
 use crate::worktree::Worktree;
-use crate::{Error, Result};
+use crate::{Error, Result, scratch};
 
 /// More than anybody reads; an agent may say anything.
 const MAX_MESSAGE: usize = 64 << 10;
@@ -30,60 +34,80 @@ pub struct Identity {
     pub email: String,
 }
 
-/// What became of what was left over.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CommitAll {
-    /// None where nothing was left over.
-    pub commit: Option<CommitId>,
-    /// Repositories that lie in the tree and were not committed.
-    pub left: Vec<PathBuf>,
-}
-
 impl Worktree {
-    /// Commits all that differs from HEAD, and untracked files that are not ignored, on the branch that HEAD is on, or on
-    /// none. By whom git knows, else by `fallback`.
-    pub async fn commit_all(&self, message: &str, fallback: &Identity) -> Result<CommitAll> {
+    /// Lists what is left over, if it can be committed.
+    pub async fn load_left_over(&self) -> Result<Files> {
         if let Some(operation) = self.load_operation_in_progress() {
             return Err(Error::OperationInProgress { path: self.path().to_owned(), operation });
         }
-        let status = self.load_status(&StatusOptions { untracked: true, ignored: false }).await?;
-        if let Some(change) = status.changes.iter().find(|change| change.conflicted) {
-            return Err(Error::Conflicted { path: change.path.clone() });
+        let files = self.load_files(false).await?;
+        match files.conflicted {
+            Some(path) => Err(Error::Conflicted { path }),
+            None => Ok(files),
         }
-        let repositories = status.untracked.iter().filter(|entry| entry.directory);
-        let left: Vec<PathBuf> = repositories.map(|entry| entry.path.clone()).collect();
-        if status.is_clean() {
-            return Ok(CommitAll { commit: None, left });
+    }
+
+    /// Commits these of the files as they lie there, and nothing else, on the branch that HEAD is on, or on none. By whom
+    /// git knows, else by `fallback`. None where HEAD has them so already.
+    pub async fn commit_files(
+        &self,
+        files: &Files,
+        wanted: &[PathBuf],
+        message: &str,
+        fallback: &Identity,
+    ) -> Result<Option<CommitId>> {
+        if wanted.is_empty() {
+            return Ok(None);
         }
-        self.stage_all(&status, &left).await?;
-        let tree = self.repository().run_patiently(|| self.command().arg("write-tree")).await?.text();
-        let committed = match &status.head {
+        let head = files.head.as_ref();
+        let directory = scratch::directory(&self.repository().require_state_dir()?, scratch::INDEX)?;
+        let index = directory.path().join("index");
+        if let Some(head) = head {
+            let read = ["read-tree", "--no-sparse-checkout", head.as_str()];
+            self.with_index(&index).args(read).run().await?;
+        }
+        self.stage(files, wanted, || self.with_index(&index)).await?;
+        let tree = self.repository().run_patiently(|| self.with_index(&index).arg("write-tree")).await?.text();
+        self.stage(files, wanted, || self.command()).await?;
+        let committed = match head {
             Some(head) => Some(self.repository().load_tree(head).await?),
             None => None,
         };
         if committed.as_ref() == Some(&tree) {
-            return Ok(CommitAll { commit: None, left });
+            return Ok(None);
         }
-        let commit = self.write_commit(&tree, status.head.as_ref(), &clean_message(message), fallback).await?;
-        self.move_head(&commit, status.head.as_ref()).await?;
-        Ok(CommitAll { commit: Some(commit), left })
+        let commit = self.write_commit(&tree, head, &clean_message(message), fallback).await?;
+        self.move_head(&commit, head).await?;
+        Ok(Some(commit))
     }
 
-    async fn stage_all(&self, status: &Status, left: &[PathBuf]) -> Result<()> {
-        let is_state = |path: &Path| path == Path::new(STATE_FILE);
-        let state = status.untracked.iter().filter(|entry| is_state(&entry.path)).map(|entry| &entry.path);
-        let mut wanted = b".\0".to_vec();
-        for path in left.iter().chain(state) {
-            wanted.extend_from_slice(b":(exclude,top,literal)");
-            wanted.extend_from_slice(path.as_os_str().as_bytes());
-            wanted.push(0);
+    fn with_index(&self, index: &Path) -> Command {
+        let command = self.command().env("GIT_INDEX_FILE", index);
+        command.config("core.splitIndex", "false").config("index.sparse", "false")
+    }
+
+    /// Makes the entries of an index what the files are, by their exact paths: what is gone first, for a directory may
+    /// stand where a file was.
+    async fn stage(
+        &self,
+        files: &Files,
+        wanted: &[PathBuf],
+        command: impl Fn() -> Command + Send + Sync,
+    ) -> Result<()> {
+        let (there, gone): (Vec<&PathBuf>, Vec<&PathBuf>) =
+            wanted.iter().partition(|path| is_there(self.path(), path, files.submodules.contains(path)));
+        for (paths, options) in [(gone, ["--force-remove"].as_slice()), (there, &["--add", "--replace"])] {
+            if paths.is_empty() {
+                continue;
+            }
+            let listed: Vec<u8> = paths.iter().flat_map(|path| [path.as_os_str().as_bytes(), b"\0"].concat()).collect();
+            let update = || {
+                let command = seeing_all(command()).network().arg("update-index").args(options);
+                command.args(["-z", "--stdin"]).stdin_bytes(listed.clone())
+            };
+            self.repository().run_patiently(update).await?;
         }
-        let add = || {
-            let command = seeing_all(self.command()).network().env("GIT_LITERAL_PATHSPECS", "0");
-            let command = command.args(["add", "--all", "--sparse", "--pathspec-from-file=-", "--pathspec-file-nul"]);
-            command.stdin_bytes(wanted.clone())
-        };
-        self.repository().run_patiently(add).await.map(drop)
+        Ok(())
     }
 
     async fn write_commit(
@@ -130,6 +154,15 @@ impl Worktree {
         let update = ["update-ref", "-m", "commit: what was left over", "HEAD", commit.as_str(), old];
         self.repository().run_patiently(|| self.command().holding(&lock).args(update)).await.map(drop)
     }
+}
+
+/// Whether a path of the tree leads to something that git can have: not through a link, and to no directory but a
+/// submodule.
+fn is_there(root: &Path, path: &Path, submodule: bool) -> bool {
+    let found = |path: &Path| std::fs::symlink_metadata(root.join(path)).ok();
+    let mut parents = path.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty());
+    parents.all(|parent| found(parent).is_some_and(|found| found.is_dir()))
+        && found(path).is_some_and(|found| !found.is_dir() || submodule)
 }
 
 /// Whether an identity, as `A Person <person@example.org> 1700000000 +0000`, has both parts: where only the author's

@@ -7,14 +7,29 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use common::{Sandbox, options, set_modified};
-use spinney_git::{CommitAll, Error, Git, GitOptions, Head, Identity, Repository, Worktree};
+use spinney_core::CommitId;
+use spinney_git::{Error, Git, GitOptions, Head, Identity, Repository, Worktree};
 
 fn spinney() -> Identity {
     Identity { name: "Spinney".into(), email: "spinney@localhost".into() }
 }
 
+/// What became of what was left over.
+#[derive(Debug, Default, PartialEq)]
+struct CommitAll {
+    commit: Option<CommitId>,
+    left: Vec<PathBuf>,
+}
+
+async fn commit_all_as(worktree: &Worktree, message: &str) -> spinney_git::Result<CommitAll> {
+    let files = worktree.load_left_over().await?;
+    let wanted: Vec<PathBuf> = files.changed.keys().cloned().collect();
+    let commit = worktree.commit_files(&files, &wanted, message, &spinney()).await?;
+    Ok(CommitAll { commit, left: files.repositories })
+}
+
 async fn commit_all(worktree: &Worktree) -> CommitAll {
-    worktree.commit_all("agent: done", &spinney()).await.unwrap()
+    commit_all_as(worktree, "agent: done").await.unwrap()
 }
 
 /// A worktree on the branch `work`, of a repository with one commit.
@@ -123,7 +138,7 @@ async fn no_hook_no_signature_and_no_setting_is_in_the_way() {
     }
     write(&worktree, "new", "x");
     let message = "#42: größe\r\n\n# kept\0\u{1b}[31m\n\n-- \n";
-    let done = worktree.commit_all(message, &spinney()).await.unwrap();
+    let done = commit_all_as(&worktree, message).await.unwrap();
     assert!(done.commit.is_some());
     assert_eq!(fs::read_to_string(ran).unwrap_or_default(), "");
     let raw = sandbox.run(worktree.path(), &["cat-file", "commit", "HEAD"]);
@@ -132,7 +147,7 @@ async fn no_hook_no_signature_and_no_setting_is_in_the_way() {
     let empty = |message: &'static str| {
         write(&worktree, "new", &format!("{message:?}"));
         let worktree = worktree.clone();
-        async move { worktree.commit_all(message, &spinney()).await.unwrap().commit.unwrap() }
+        async move { commit_all_as(&worktree, message).await.unwrap().commit.unwrap() }
     };
     empty("").await;
     empty(" \n\0").await;
@@ -206,7 +221,7 @@ async fn what_is_unfinished_is_refused_and_left_as_it_is() {
     let before = sandbox.commit(path, "README.md", "ours\n");
     for (start, name) in [("merge", "merge"), ("cherry-pick", "cherry-pick"), ("rebase", "rebase")] {
         assert!(!sandbox.try_run(path, &[start, "other"]).0);
-        let error = worktree.commit_all("x", &spinney()).await.unwrap_err();
+        let error = commit_all_as(&worktree, "x").await.unwrap_err();
         assert!(matches!(&error, Error::OperationInProgress { operation, .. } if *operation == name), "{error:?}");
         sandbox.run(path, &[start, "--abort"]);
     }
@@ -215,7 +230,7 @@ async fn what_is_unfinished_is_refused_and_left_as_it_is() {
     sandbox.commit(path, "README.md", "ours again\n");
     let before_pop = sandbox.head(path);
     assert!(!sandbox.try_run(path, &["stash", "pop"]).0);
-    let error = worktree.commit_all("x", &spinney()).await.unwrap_err();
+    let error = commit_all_as(&worktree, "x").await.unwrap_err();
     assert!(matches!(&error, Error::Conflicted { path } if path == Path::new("README.md")), "{error:?}");
     assert_ne!(before, before_pop);
     assert_eq!(sandbox.head(path), before_pop);

@@ -1,0 +1,180 @@
+//! What is held for a person before a push: commits with a file that Spinney copied, and a branch that lost commits.
+//!
+//! The commits that a branch has when a job begins are pinned as `refs/spinney/before/<workspace>/<commit>`, so that no
+//! `gc` of an agent's can take them. The pin goes when the job is over and the commits are still there; otherwise it
+//! stays, and the job names it.
+
+use std::collections::BTreeSet;
+
+use spinney_core::{Began, CommitId, Dropped, DroppedCommit, Held, HeldFile, Push, Workspace, path_text};
+use spinney_git::{Head, Worktree};
+
+use super::origins::{named, shown};
+use super::{End, Run, Step};
+
+/// How many files are named on a job.
+const MAX_TOLD: usize = 100;
+
+/// The ref that keeps a commit of a workspace's branch.
+fn pin_of(workspace: &Workspace, commit: &CommitId) -> String {
+    format!("refs/spinney/before/{}/{}", workspace.id, commit.short())
+}
+
+impl Run<'_> {
+    /// Pins the commits that no remote has.
+    pub(super) async fn pin_tips(&self, workspace: &Workspace, began: &Began) -> Step<()> {
+        let git = &self.context.git;
+        for tip in &began.tips {
+            let pin = pin_of(workspace, tip);
+            if git.count_missing(tip, &self.safe(workspace)).await?.count > 0 && git.load_ref(&pin).await?.is_none() {
+                let lock = git.lock("run").await?;
+                git.update_ref(&lock, &pin, tip, None).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Commits that are safe without the branch.
+    fn safe(&self, workspace: &Workspace) -> Vec<CommitId> {
+        let pushed = workspace.metadata.pushed_commit.clone();
+        [workspace.base_commit.clone()].into_iter().chain(pushed).collect()
+    }
+
+    /// Looks which commits are not on the branch any more, and names them on the job. Gives the tips that had them.
+    async fn find_dropped(&mut self, workspace: &Workspace, worktree: &Worktree) -> Step<BTreeSet<CommitId>> {
+        let Some(tips) = self.stock.as_ref().map(|stock| stock.began.tips.clone()) else { return Ok(BTreeSet::new()) };
+        let git = &self.context.git;
+        let head = worktree.load_head().await?;
+        let mut kept = self.safe(workspace);
+        kept.extend(head.commit().cloned());
+        if matches!(head, Head::Detached { .. }) {
+            kept.extend(git.load_branch(&workspace.branch).await?);
+        }
+        let mut dropped = Dropped { refs: Vec::new(), count: 0, commits: Vec::new() };
+        let mut from = BTreeSet::new();
+        for tip in tips {
+            let missing = git.count_missing(&tip, &kept).await?;
+            if missing.count == 0 {
+                continue;
+            }
+            dropped.refs.push(pin_of(workspace, &tip));
+            dropped.count += missing.count;
+            let commit = |(commit, subject)| DroppedCommit { commit, subject };
+            dropped.commits.extend(missing.first.into_iter().map(commit));
+            kept.push(tip.clone());
+            from.insert(tip);
+        }
+        self.job.outcome.dropped = (!from.is_empty()).then_some(dropped);
+        Ok(from)
+    }
+
+    /// Ends the job where a person has to look before its commit is pushed.
+    pub(super) async fn hold(&mut self, workspace: &Workspace, worktree: &Worktree, commit: &CommitId) -> Step<()> {
+        self.job.outcome.held = None;
+        let is_dropped = !self.find_dropped(workspace, worktree).await?.is_empty();
+        let copied = self.find_copied(workspace, commit).await?;
+        if self.job.outcome.accepted.as_ref() == Some(commit) {
+            self.job.outcome.dropped = None;
+            return Ok(());
+        }
+        let id = &self.job.id;
+        let accept = format!("`spinney retry {id} --accept-held`");
+        let mut told = Vec::new();
+        if !copied.is_empty() {
+            let name = &workspace.name;
+            let paths: BTreeSet<&str> = copied.iter().map(|file| file.path.as_str()).collect();
+            let paths = named(&paths.into_iter().collect::<Vec<_>>());
+            let first = copied[0].commit.short();
+            let is_pushed =
+                self.agent.config.workspace.push_on_success && self.jobs.engine.remote(&self.context).await?.is_some();
+            if is_pushed {
+                told.push(format!(
+                    "commits of {name} have files that Spinney copied from the main checkout, and nothing is pushed: {paths} \
+                     (first in {first}); take them out of its history and `spinney retry {id}` delivers it; {accept} pushes \
+                     it as it is"
+                ));
+            } else {
+                self.warn(format!("commits of {name} have files that Spinney copied from the main checkout: {paths}"));
+            }
+        }
+        if is_dropped {
+            told.push(format!("{}; {accept} delivers without them", self.words_of_dropped(workspace)));
+        }
+        if told.is_empty() {
+            return Ok(());
+        }
+        self.job.outcome.push = Some(Push::Held);
+        self.job.outcome.held = Some(Held { commit: commit.clone(), copied });
+        self.record().await?;
+        Err(End::Failed(told.join("; ")))
+    }
+
+    /// The copied files that commits have which no remote has: by their paths, and by what was in them.
+    async fn find_copied(&self, workspace: &Workspace, commit: &CommitId) -> Step<Vec<HeldFile>> {
+        let Some(stock) = &self.stock else { return Ok(Vec::new()) };
+        if stock.began.contents.is_empty() && stock.brought.copied.is_empty() && stock.brought.directories.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut found: Vec<HeldFile> = Vec::new();
+        for added in self.context.git.load_added(commit, &self.safe(workspace)).await? {
+            let is_copied = stock.brought.has_copied(&path_text(&added.path));
+            let path = shown(&added.path);
+            if (is_copied || stock.began.contents.contains_key(&added.blob))
+                && found.len() < MAX_TOLD
+                && !found.iter().any(|known| known.path == path)
+            {
+                found.push(HeldFile { commit: added.commit, path });
+            }
+        }
+        found.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(found)
+    }
+
+    fn words_of_dropped(&self, workspace: &Workspace) -> String {
+        let Some(dropped) = &self.job.outcome.dropped else { return String::new() };
+        let one = |dropped: &DroppedCommit| {
+            format!("{} ({})", dropped.commit.short(), crate::words::first_line(&dropped.subject))
+        };
+        let first: Vec<String> = dropped.commits.iter().take(3).map(one).collect();
+        let more = if dropped.count > 3 { format!(" and {} more", dropped.count - 3) } else { String::new() };
+        let (name, refs) = (&workspace.name, dropped.refs.join(" "));
+        let count = crate::words::counted(dropped.count, "commit");
+        format!(
+            "its agent took {count} off the branch that no remote has: {}{more}; \
+             `spinney exec {name} -- git merge {refs}` brings back what is kept there",
+            first.join(", ")
+        )
+    }
+
+    /// When the job is over: drops the pins of what is still on the branch, and gives what is not.
+    pub(super) async fn settle_tips(
+        &mut self,
+        workspace: &Workspace,
+        worktree: &Worktree,
+        completed: bool,
+    ) -> Step<BTreeSet<CommitId>> {
+        let accepted = completed && self.job.outcome.accepted.is_some();
+        let was_told = self.job.outcome.held.is_some();
+        let dropped = self.find_dropped(workspace, worktree).await?;
+        if accepted {
+            self.job.outcome.dropped = None;
+            return Ok(BTreeSet::new());
+        }
+        if !dropped.is_empty() && !was_told {
+            let told = self.words_of_dropped(workspace);
+            self.warn(told.clone());
+            let error = self.job.outcome.error.take();
+            self.job.outcome.error = Some(error.map_or(told.clone(), |error| format!("{error}; {told}")));
+        }
+        let tips = self.stock.as_ref().map(|stock| stock.began.tips.clone()).unwrap_or_default();
+        let git = &self.context.git;
+        for tip in tips.difference(&dropped) {
+            let pin = pin_of(workspace, tip);
+            if git.load_ref(&pin).await?.as_ref() == Some(tip) {
+                let lock = git.lock("run").await?;
+                git.delete_ref(&lock, &pin, tip).await?;
+            }
+        }
+        Ok(dropped)
+    }
+}

@@ -1,0 +1,268 @@
+//! Keeps apart what an agent changed in its workspace and what was there before.
+//!
+//! 1. Before the hooks, what differs from HEAD is listed: the agents' are those files that an earlier job left
+//!    ([`crate::origin`]); the others, and what `before_run` changes, are somebody's. Under `on_dirty = "refuse"` a
+//!    person's uncommitted work ends the job here.
+//! 2. That is written to the store before a session begins. The commits of the branch are pinned.
+//! 3. What the agent leaves uncommitted is committed, without what was there before and what Spinney copied.
+//! 4. When the job is over, what its agent left is written down for the next one, and the pin is dropped unless commits
+//!    are missing ([`super::held`]).
+//!
+//! After a death between 2 and 4, all that changed since 2 counts as the agents'.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use spinney_core::config::OnDirty;
+use spinney_core::{
+    Began, Brought, Identities, JobStatus, Left, LeftOut, LeftOutReason, Workspace, path_text, text_path,
+};
+use spinney_engine::fail;
+use spinney_git::{Files, Identity, ObjectFormat, Worktree};
+use tokio::time::sleep;
+
+use super::setup::Place;
+use super::{End, Run, Step};
+use crate::origin::{self, Fate, Now};
+
+/// How many files are named on a job.
+const MAX_TOLD: usize = 1000;
+/// How many of them a message names.
+const MAX_NAMED: usize = 5;
+/// A copied file that is larger is known by its path alone.
+const MAX_CONTENT_BYTES: u64 = 1 << 20;
+
+/// What was in a workspace before an agent began.
+#[derive(Debug)]
+pub(super) struct Stock {
+    pub began: Began,
+    pub brought: Brought,
+    /// What differed from HEAD before the hooks ran.
+    before_hooks: Identities,
+}
+
+impl Run<'_> {
+    /// Looks at what is in the workspace before anything of this attempt runs there.
+    pub(super) async fn take_stock(&mut self, place: &Place) -> Step<()> {
+        let Some(workspace) = place.workspace() else { return Ok(()) };
+        let worktree = Worktree::open(&self.context.git, &workspace.path)?;
+        let brought = self.jobs.engine.load_brought(&self.context, workspace).await?;
+        let files = worktree.load_files(true).await?;
+        let contents = self.contents_of(workspace, &brought).await?;
+        let changed = texts(&files);
+        let ignored = files.ignored.iter().map(|(path, identity)| (path_text(path), identity.clone())).collect();
+        let now = Now { at_ns: now_ns(), head: files.head, changed: changed.clone(), ignored, contents };
+        let previous = self.jobs.engine.store().read().await?.began(&workspace.id).await?;
+        let began = origin::begin(&self.job.id, now, previous, &brought);
+        if !self.job.outcome.finished && self.agent.config.workspace.on_dirty == OnDirty::Refuse {
+            refuse_dirty(workspace, &began, &brought)?;
+        }
+        let finished = self.job.outcome.finished;
+        self.stock = Some(Stock { began, brought, before_hooks: changed });
+        if finished { self.write_stock(workspace).await } else { Ok(()) }
+    }
+
+    /// Adds what the hooks did, and writes down what is there before a session begins.
+    pub(super) async fn begin_with_stock(&mut self, place: &Place) -> Step<()> {
+        let Some(workspace) = place.workspace() else { return Ok(()) };
+        let has_hooks = !self.agent.config.hooks.before_run.is_empty();
+        let Some(stock) = self.stock.as_mut() else { return Ok(()) };
+        if has_hooks {
+            let files = Worktree::open(&self.context.git, &workspace.path)?.load_files(false).await?;
+            origin::add_hooks(&mut stock.began, &stock.before_hooks, texts(&files), &stock.brought);
+            if stock.began.job == self.job.id && stock.began.left.is_none() {
+                stock.began.at_ns = stock.began.at_ns.max(now_ns());
+            }
+        }
+        self.write_stock(workspace).await?;
+        self.wait_for_later_time().await?;
+        fail::point("job.began").map_err(End::from)
+    }
+
+    async fn write_stock(&mut self, workspace: &Workspace) -> Step<()> {
+        let Some(stock) = &self.stock else { return Ok(()) };
+        self.pin_tips(workspace, &stock.began).await?;
+        Ok(self.jobs.engine.store().read().await?.put_began(&workspace.id, &stock.began).await?)
+    }
+
+    /// Waits until what is written has a later time than what was written down: a file system's clock goes in steps.
+    async fn wait_for_later_time(&self) -> Step<()> {
+        let probe = self.jobs.places.prompt(&self.job.id);
+        let failed = |error: std::io::Error| End::Failed(format!("`{}` can't be written: {error}", probe.display()));
+        let Some(at_ns) = self.stock.as_ref().map(|stock| stock.began.at_ns) else { return Ok(()) };
+        loop {
+            fs::write(&probe, "").map_err(failed)?;
+            let written = fs::metadata(&probe).and_then(|found| found.modified()).map_err(failed)?;
+            if ns_of(written) > at_ns {
+                return Ok(());
+            }
+            sleep(Duration::from_millis(1)).await;
+        }
+    }
+
+    /// Git's names for what was copied. What is empty, or what the base has too, tells nothing.
+    async fn contents_of(&self, workspace: &Workspace, brought: &Brought) -> Step<BTreeMap<String, String>> {
+        let format = ObjectFormat::of(&workspace.base_commit);
+        let mut contents = BTreeMap::new();
+        for path in &brought.copied {
+            let file = workspace.path.join(text_path(path));
+            let is_small = |found: fs::Metadata| found.is_file() && (1..=MAX_CONTENT_BYTES).contains(&found.len());
+            if fs::symlink_metadata(&file).is_ok_and(is_small)
+                && let Ok(content) = format.name_of_file(&file)
+            {
+                contents.insert(content, path.clone());
+            }
+        }
+        if !contents.is_empty() {
+            let known = self.context.git.load_blobs(&workspace.base_commit).await?;
+            contents.retain(|content, _| !known.contains(content));
+        }
+        Ok(contents)
+    }
+
+    /// Commits what the agent left over.
+    pub(super) async fn commit_left_over(&mut self, workspace: &Workspace, worktree: &Worktree) -> Step<()> {
+        let Some(stock) = &self.stock else { return Ok(()) };
+        let files = worktree.load_left_over().await?;
+        let on_dirty = self.agent.config.workspace.on_dirty;
+        let (mut wanted, mut shared, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
+        for (path, identity) in &files.changed {
+            let is_older = || is_older(&workspace.path.join(path), stock.began.at_ns);
+            match origin::fate(&stock.began, &stock.brought, on_dirty, &path_text(path), identity, is_older) {
+                Fate::Taken { shared: is_shared } => {
+                    wanted.push(path.clone());
+                    shared.extend(is_shared.then(|| shown(path)));
+                }
+                Fate::LeftOut(reason) => left_out.push(LeftOut { path: shown(path), reason }),
+            }
+        }
+        let is_repository = |path: &PathBuf| LeftOut { path: shown(path), reason: LeftOutReason::Repository };
+        left_out.extend(files.repositories.iter().map(is_repository));
+        let identity = Identity { name: "Spinney".to_owned(), email: "spinney@localhost".to_owned() };
+        let message = self.commit_message(workspace);
+        worktree.commit_files(&files, &wanted, &message, &identity).await?;
+        shared.extend(self.committed_of_others(worktree).await?);
+        self.tell_origins(left_out, shared);
+        Ok(())
+    }
+
+    /// What was somebody's uncommitted work and is in commits that the agent made itself.
+    async fn committed_of_others(&self, worktree: &Worktree) -> Step<Vec<String>> {
+        let Some(stock) = self.stock.as_ref().filter(|stock| !stock.began.found.is_empty()) else {
+            return Ok(Vec::new());
+        };
+        let (Some(before), Some(head)) = (&stock.began.head, worktree.load_head().await?.commit().cloned()) else {
+            return Ok(Vec::new());
+        };
+        let added = self.context.git.load_added(&head, std::slice::from_ref(before)).await?;
+        let is_theirs = |path: &Path| stock.began.found.contains_key(&path_text(path));
+        Ok(added.iter().filter(|added| is_theirs(&added.path)).map(|added| shown(&added.path)).collect())
+    }
+
+    /// Names what was left out, and what of somebody else's was taken.
+    fn tell_origins(&mut self, mut left_out: Vec<LeftOut>, shared: Vec<String>) {
+        left_out.sort_by(|one, other| one.path.cmp(&other.path));
+        for (reason, why) in [
+            (LeftOutReason::ThereBefore, "there before its agent began"),
+            (LeftOutReason::Copied, "copied by Spinney"),
+            (LeftOutReason::Repository, "repositories of their own"),
+        ] {
+            let paths: Vec<&str> =
+                left_out.iter().filter(|one| one.reason == reason).map(|one| one.path.as_str()).collect();
+            if !paths.is_empty() {
+                self.warn(format!("not committed, as {why}: {}", named(&paths)));
+            }
+        }
+        left_out.truncate(MAX_TOLD);
+        let outcome = &mut self.job.outcome;
+        outcome.left_out = left_out;
+        outcome.shared.extend(shared);
+        outcome.shared.sort();
+        outcome.shared.dedup();
+        outcome.shared.truncate(MAX_TOLD);
+        if !outcome.shared.is_empty() {
+            let paths: Vec<&str> = outcome.shared.iter().map(String::as_str).collect();
+            let text = format!("its commits have what was uncommitted before its agent began: {}", named(&paths));
+            self.warn(text);
+        }
+    }
+
+    /// Writes down what the agent left, for whoever comes next. What can't be told counts as after a death.
+    pub(super) async fn note_left(&mut self, place: &Place, status: JobStatus) {
+        let (Some(workspace), Some(_)) = (place.workspace(), &self.stock) else { return };
+        if let Err(end) = self.try_note_left(workspace, status).await {
+            self.warn(format!("what its agent left could not be noted: {}", end.message()));
+        }
+    }
+
+    async fn try_note_left(&mut self, workspace: &Workspace, status: JobStatus) -> Step<()> {
+        let worktree = Worktree::open(&self.context.git, &workspace.path)?;
+        let head = worktree.load_head().await?.commit().cloned();
+        let completed = status == JobStatus::Completed;
+        let dropped = self.settle_tips(workspace, &worktree, completed).await?;
+        let Some(stock) = &mut self.stock else { return Ok(()) };
+        let mut files = Identities::new();
+        if !completed {
+            files = texts(&worktree.load_files(false).await?);
+            let (began, brought) = (&stock.began, &stock.brought);
+            files.retain(|path, identity| began.found.get(path) != Some(identity) && !brought.has_copied(path));
+        }
+        stock.began.left = Some(Left { files, head, dropped, completed });
+        Ok(self.jobs.engine.store().read().await?.put_began(&workspace.id, &stock.began).await?)
+    }
+}
+
+/// Refuses a workspace with somebody's uncommitted work.
+fn refuse_dirty(workspace: &Workspace, began: &Began, brought: &Brought) -> Step<()> {
+    let theirs: Vec<_> =
+        began.found.iter().filter(|(path, identity)| brought.made.get(*path) != Some(*identity)).collect();
+    if theirs.is_empty() {
+        return Ok(());
+    }
+    let paths: Vec<String> = theirs.iter().map(|(path, _)| shown(&text_path(path))).collect();
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let (name, named) = (&workspace.name, named(&paths));
+    Err(End::Failed(format!(
+        "{name} has uncommitted work that is no agent's, and `on_dirty` is `refuse`: {named}; \
+         `spinney exec {name} -- git status` shows it"
+    )))
+}
+
+fn texts(files: &Files) -> Identities {
+    files.changed.iter().map(|(path, identity)| (path_text(path), identity.clone())).collect()
+}
+
+/// A path for people.
+pub(super) fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// The first of some names, in backticks.
+pub(super) fn named(names: &[&str]) -> String {
+    let mut shown: Vec<String> =
+        names.iter().take(MAX_NAMED).map(|name| format!("`{}`", crate::words::plain(name))).collect();
+    if names.len() > MAX_NAMED {
+        shown.push(format!("{} more", names.len() - MAX_NAMED));
+    }
+    shown.join(", ")
+}
+
+/// Whether a file was made and last written before a time.
+fn is_older(path: &Path, at_ns: i64) -> bool {
+    let Ok(found) = fs::symlink_metadata(path) else { return false };
+    // Where the file system does not tell when a file was made, its last change of any kind stands for it.
+    let made = found.created().map_or(found.ctime() * 1_000_000_000 + found.ctime_nsec(), ns_of);
+    made <= at_ns && found.modified().is_ok_and(|written| ns_of(written) <= at_ns)
+}
+
+fn now_ns() -> i64 {
+    ns_of(SystemTime::now())
+}
+
+fn ns_of(time: SystemTime) -> i64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
