@@ -162,7 +162,7 @@ fn is_there(root: &Path, path: &Path, submodule: bool) -> bool {
     let found = |path: &Path| std::fs::symlink_metadata(root.join(path)).ok();
     let mut parents = path.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty());
     parents.all(|parent| found(parent).is_some_and(|found| found.is_dir()))
-        && found(path).is_some_and(|found| !found.is_dir() || submodule)
+        && found(path).is_some_and(|entry| !entry.is_dir() || (submodule && found(&path.join(".git")).is_some()))
 }
 
 /// Whether an identity, as `A Person <person@example.org> 1700000000 +0000`, has both parts: where only the author's

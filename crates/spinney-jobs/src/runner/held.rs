@@ -14,10 +14,13 @@ use super::{End, Run, Step};
 
 /// How many files are named on a job.
 const MAX_TOLD: usize = 100;
+/// How much of a commit's id is in the name of its pin: people type it.
+const PIN_DIGITS: usize = 16;
 
 /// The ref that keeps a commit of a workspace's branch.
 fn pin_of(workspace: &Workspace, commit: &CommitId) -> String {
-    format!("refs/spinney/before/{}/{}", workspace.id, commit.short())
+    let commit = commit.as_str();
+    format!("refs/spinney/before/{}/{}", workspace.id, &commit[..commit.len().min(PIN_DIGITS)])
 }
 
 impl Run<'_> {
@@ -140,8 +143,8 @@ impl Run<'_> {
         let (name, refs) = (&workspace.name, dropped.refs.join(" "));
         let count = crate::words::counted(dropped.count, "commit");
         format!(
-            "its agent took {count} off the branch that no remote has: {}{more}; \
-             `spinney exec {name} -- git merge {refs}` brings back what is kept there",
+            "the branch lost {count} that no remote has: {}{more}; \
+             `spinney exec {name} -- git merge {refs}` brings back what was lost",
             first.join(", ")
         )
     }

@@ -68,7 +68,9 @@ impl Run<'_> {
         let mut result = self.result(place, status);
         let whole = result.to_string();
         if whole.len() > MAX_VARIABLE_BYTES {
-            result["escaped"] = json!([]);
+            for list in ["escaped", "left_out", "shared"] {
+                result[list] = json!([]);
+            }
         }
         let variables = vec![
             (OsString::from("SPINNEY_JOB_STATUS"), OsString::from(status.as_str())),
@@ -132,6 +134,10 @@ impl Run<'_> {
             "summary": outcome.summary,
             "error": outcome.error,
             "escaped": outcome.escaped,
+            "left_out": outcome.left_out,
+            "shared": outcome.shared,
+            "dropped": outcome.dropped,
+            "held": outcome.held,
             "usage": outcome.usage,
         })
     }

@@ -42,6 +42,8 @@ pub(super) struct Stock {
     pub brought: Brought,
     /// What differed from HEAD before the hooks ran.
     before_hooks: Identities,
+    /// Whether nothing was written down for this job before.
+    is_first: bool,
 }
 
 impl Run<'_> {
@@ -53,15 +55,16 @@ impl Run<'_> {
         let files = worktree.load_files(true).await?;
         let contents = self.contents_of(workspace, &brought).await?;
         let changed = texts(&files);
-        let ignored = files.ignored.iter().map(|(path, identity)| (path_text(path), identity.clone())).collect();
-        let now = Now { at_ns: now_ns(), head: files.head, changed: changed.clone(), ignored, contents };
+        let (at_ns, ignored) = (now_ns(), ignored_texts(&files));
+        let now = Now { at_ns, head: files.head, changed: changed.clone(), ignored, contents };
         let previous = self.jobs.engine.store().read().await?.began(&workspace.id).await?;
         let began = origin::begin(&self.job.id, now, previous, &brought);
         if !self.job.outcome.finished && self.agent.config.workspace.on_dirty == OnDirty::Refuse {
             refuse_dirty(workspace, &began, &brought)?;
         }
         let finished = self.job.outcome.finished;
-        self.stock = Some(Stock { began, brought, before_hooks: changed });
+        let is_first = began.at_ns == at_ns;
+        self.stock = Some(Stock { began, brought, before_hooks: changed, is_first });
         if finished { self.write_stock(workspace).await } else { Ok(()) }
     }
 
@@ -71,10 +74,10 @@ impl Run<'_> {
         let has_hooks = !self.agent.config.hooks.before_run.is_empty();
         let Some(stock) = self.stock.as_mut() else { return Ok(()) };
         if has_hooks {
-            let files = Worktree::open(&self.context.git, &workspace.path)?.load_files(false).await?;
+            let files = Worktree::open(&self.context.git, &workspace.path)?.load_files(true).await?;
             origin::add_hooks(&mut stock.began, &stock.before_hooks, texts(&files), &stock.brought);
-            if stock.began.job == self.job.id && stock.began.left.is_none() {
-                stock.began.at_ns = stock.began.at_ns.max(now_ns());
+            if stock.is_first {
+                (stock.began.ignored, stock.began.at_ns) = (ignored_texts(&files), now_ns());
             }
         }
         self.write_stock(workspace).await?;
@@ -233,6 +236,10 @@ fn refuse_dirty(workspace: &Workspace, began: &Began, brought: &Brought) -> Step
 
 fn texts(files: &Files) -> Identities {
     files.changed.iter().map(|(path, identity)| (path_text(path), identity.clone())).collect()
+}
+
+fn ignored_texts(files: &Files) -> BTreeMap<String, Option<String>> {
+    files.ignored.iter().map(|(path, identity)| (path_text(path), identity.clone())).collect()
 }
 
 /// A path for people.

@@ -6,6 +6,7 @@ mod concurrency;
 mod events;
 mod files;
 mod jobs;
+mod origins;
 mod pages;
 mod processes;
 mod rows;
