@@ -27,6 +27,17 @@ pub(crate) enum Stop {
     AtOnce,
 }
 
+impl Stop {
+    /// What a person's wish means.
+    pub(crate) fn of(cancel: Cancel) -> Self {
+        match cancel {
+            Cancel::No => Self::No,
+            Cancel::Asked => Self::Cancelled,
+            Cancel::AtOnce => Self::AtOnce,
+        }
+    }
+}
+
 /// What a job's process listens to.
 #[derive(Debug, Clone)]
 pub(crate) struct Control {
@@ -50,10 +61,8 @@ impl Control {
                         Ok(mut db) => db.job(&job).await.ok().flatten(),
                         Err(_) => None,
                     };
-                    match row.map(|row| row.cancel) {
-                        Some(Cancel::Asked) => raise(&sender, Stop::Cancelled),
-                        Some(Cancel::AtOnce) => raise(&sender, Stop::AtOnce),
-                        Some(Cancel::No) | None => {}
+                    if let Some(row) = row {
+                        raise(&sender, Stop::of(row.cancel));
                     }
                 }
                 drop(sender);

@@ -49,6 +49,15 @@ pub enum Busy {
     Wait,
 }
 
+/// Why a job that has ended runs again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reopening<'m> {
+    /// Somebody asked for it, with a mark of that wish or without.
+    Asked { mark: Option<&'m JobId> },
+    /// The daemon takes it up by itself, unless somebody cancelled it.
+    TakenUp,
+}
+
 /// How long ago a job may have been interrupted for a daemon to take it up again.
 const RESUMED_WITHIN: Duration = Duration::from_secs(60 * 60);
 /// How often the process of a job is started that has not begun, whatever its agent says: nothing was tried yet, and who
@@ -261,16 +270,23 @@ impl<'e> Jobs<'e> {
         Ok(self.engine.store().read().await?.sessions_of(id).await?)
     }
 
-    /// Asks a job to end, or ends it at once.
+    /// Asks a job to end, or ends it at once. One that was interrupted is over for good then: a daemon would take it up again.
     pub async fn cancel(&self, job: &Job, cancel: Cancel) -> Result<()> {
         let mut db = self.engine.store().write().await?;
-        let before = db.job(&job.id).await?.ok_or_else(|| Error::UnknownJob { name: job.id.to_string() })?;
+        let before = db.lock_job(&job.id).await?.ok_or_else(|| Error::UnknownJob { name: job.id.to_string() })?;
         if !db.request_cancel(&job.id, cancel).await? {
             return Err(Error::NotRunning { id: before.id, status: before.status });
         }
         // Who asks again for the same changes nothing.
         if cancel > before.cancel {
             events::cancelling(&mut db, &before, cancel)?;
+        }
+        if before.status == JobStatus::Interrupted {
+            let mut ended = Job { status: JobStatus::Cancelled, ..before };
+            let why = ended.outcome.error.unwrap_or_default();
+            ended.outcome.error = Some(cancelled(&why));
+            db.update_job(&ended, JobStatus::Interrupted).await?;
+            events::ended(&mut db, &ended)?;
         }
         db.commit().await?;
         self.places.ring();
@@ -279,7 +295,7 @@ impl<'e> Jobs<'e> {
 
     /// Runs a job that has ended again: in the same workspace, and in the same session where its runtime can.
     pub async fn retry(&self, job: &Job) -> Result<Job> {
-        self.reopen(job, None).await
+        self.reopen_asked(job, None).await
     }
 
     /// Delivers a job that is held for a person, although it is: its very commit, and no other.
@@ -305,15 +321,26 @@ impl<'e> Jobs<'e> {
         if known.outcome.retried_by.as_ref() == Some(mark) {
             return Ok(known);
         }
-        self.reopen(job, Some(mark)).await
+        self.reopen_asked(job, Some(mark)).await
     }
 
-    async fn reopen(&self, job: &Job, mark: Option<&JobId>) -> Result<Job> {
+    async fn reopen_asked(&self, job: &Job, mark: Option<&JobId>) -> Result<Job> {
+        let reopened = self.reopen(job, Reopening::Asked { mark }).await?;
+        reopened.ok_or_else(|| Error::UnknownJob { name: job.id.to_string() })
+    }
+
+    /// Makes a job that has ended wait again, and starts its process; none where it is not to be.
+    async fn reopen(&self, job: &Job, why: Reopening<'_>) -> Result<Option<Job>> {
         if job.node != *self.engine.home().node() {
             return Err(Error::OtherNode { id: job.id.clone() });
         }
         let lock = self.take_ended(job).await?;
         let mut db = self.engine.store().write().await?;
+        let Some(row) = db.lock_job(&job.id).await? else { return Ok(None) };
+        if why == Reopening::TakenUp && (row.status != JobStatus::Interrupted || row.cancel != Cancel::No) {
+            // Since it was looked at, somebody cancelled it or had it run again.
+            return Ok(None);
+        }
         if !db.reopen_job(&job.id).await? {
             // It waits or runs, and its process is dead: whoever finds it first settles it.
             drop((db, lock));
@@ -321,20 +348,24 @@ impl<'e> Jobs<'e> {
             let Job { id, status, .. } = self.load(&job.id).await?;
             return Err(Error::NotEnded { id, status });
         }
-        events::retried(&mut db, job)?;
-        let reopened = db.job(&job.id).await?;
-        let completed = job.status == JobStatus::Completed;
-        let mut job = reopened.ok_or_else(|| Error::UnknownJob { name: job.id.to_string() })?;
-        if completed {
+        events::retried(&mut db, &row)?;
+        let Some(mut job) = db.job(&job.id).await? else { return Ok(None) };
+        if row.status == JobStatus::Completed {
             // There is nothing left to deliver: somebody wants it done once more.
             (job.outcome.finished, job.outcome.delivered) = (false, false);
             (job.outcome.shared, job.outcome.accepted) = (Vec::new(), None);
         }
-        job.outcome.retried_by = mark.cloned();
+        match why {
+            Reopening::Asked { mark } => job.outcome.retried_by = mark.cloned(),
+            Reopening::TakenUp => {
+                job.outcome.retried_by = None;
+                job.outcome.resumed += 1;
+            }
+        }
         db.record_outcome(&job.id, &job.outcome).await?;
         db.commit().await?;
         self.start(&job, lock).await?;
-        Ok(job)
+        Ok(Some(job))
     }
 
     /// Takes the lock of a job that has ended. Its process may need a moment more to leave, and who only looks whether it
@@ -384,12 +415,9 @@ impl<'e> Jobs<'e> {
         })
     }
 
-    /// Takes a job up again that [`Self::may_resume`].
-    pub async fn resume(&self, job: &Job) -> Result<Job> {
-        let mut job = job.clone();
-        job.outcome.resumed += 1;
-        self.engine.store().read().await?.record_outcome(&job.id, &job.outcome).await?;
-        self.retry(&job).await
+    /// Takes a job up again that [`Self::may_resume`]; none when somebody cancelled it meanwhile.
+    pub async fn resume(&self, job: &Job) -> Result<Option<Job>> {
+        self.reopen(job, Reopening::TakenUp).await
     }
 
     /// Whether the job's process has ended: nothing more happens to the job, its workspace included. The lock of another
@@ -402,7 +430,7 @@ impl<'e> Jobs<'e> {
     }
 
     /// Settles the jobs of this node whose processes died, whichever account's they are: ends what is left of their agents, keeps their work, and calls
-    /// them interrupted. One indexed query when there is nothing. Tells which they were.
+    /// them interrupted, or cancelled where somebody wanted that. One indexed query when there is nothing. Tells which they were.
     pub async fn recover(&self) -> Result<Vec<Job>> {
         let unfinished = self.engine.store().read().await?.unfinished_jobs(self.engine.home().node()).await?;
         let mut settled = Vec::new();
@@ -440,15 +468,20 @@ impl<'e> Jobs<'e> {
         let _ = std::fs::remove_file(self.places.prompt(&job.id));
         let said = last_words(&self.places.last_words(&job.id));
         let _ = std::fs::remove_file(self.places.last_words(&job.id));
-        job.outcome.error = Some(match (said, before) {
+        let why = match (said, before) {
             (Some(said), _) => format!("its process died: {said}"),
             (None, JobStatus::Running) => "its process died; its work is as it was left".to_owned(),
             (None, _) => "its process died while it waited".to_owned(),
-        });
-        job.status = JobStatus::Interrupted;
+        };
         job.waits_for = None;
         job.ended_at = Some(Timestamp::now());
         let mut db = self.engine.store().write().await?;
+        // Until here somebody may have cancelled it; from here on, whoever does finds it ended.
+        let is_cancelled = db.lock_job(&job.id).await?.is_some_and(|row| row.cancel != Cancel::No);
+        (job.status, job.outcome.error) = match is_cancelled {
+            true => (JobStatus::Cancelled, Some(cancelled(&why))),
+            false => (JobStatus::Interrupted, Some(why)),
+        };
         db.end_sessions(&job.id, SessionStatus::Ended).await?;
         let settled = db.update_job(&job, before).await?;
         if settled {
@@ -459,6 +492,11 @@ impl<'e> Jobs<'e> {
         self.places.ring();
         Ok(settled.then_some(job))
     }
+}
+
+/// What is told of a job that was cancelled and had no process any more to say so.
+fn cancelled(why: &str) -> String {
+    if why.is_empty() { "cancelled".to_owned() } else { format!("cancelled; {why}") }
 }
 
 /// What a job's process said before it died; none when it said nothing.

@@ -145,7 +145,8 @@ async fn look_after_jobs(app: &App) -> Result<()> {
                 continue;
             }
             match jobs.resume(&job).await {
-                Ok(_) => tracing::info!(job = %job.id, attempt = job.attempt + 1, "taken up again"),
+                Ok(None) => {}
+                Ok(Some(_)) => tracing::info!(job = %job.id, attempt = job.attempt + 1, "taken up again"),
                 Err(error) => tracing::error!(job = %job.id, cause = %error, "it could not be taken up again"),
             }
         }

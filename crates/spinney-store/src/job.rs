@@ -178,13 +178,21 @@ impl Connection {
         self.execute(query.bind(serde_json::json!(outcome).to_string())).await.map(drop)
     }
 
-    /// Asks a job to end; `false` when it has ended. What was asked for is never taken back.
+    /// Asks a job to end; `false` when it has ended for good. What was asked for is never taken back.
     pub async fn request_cancel(&mut self, id: &JobId, cancel: Cancel) -> Result<bool, Error> {
         let query = sqlx::query(
             "UPDATE jobs SET cancel = CASE WHEN cancel = 'at_once' THEN cancel ELSE $2 END
-             WHERE id = $1 AND status IN ('pending', 'running')",
+             WHERE id = $1 AND status IN ('pending', 'running', 'interrupted')",
         );
         Ok(self.execute(query.bind(id.as_str()).bind(cancel.as_str())).await? > 0)
+    }
+
+    /// Loads a job by its id, and lets nobody else change its row until the transaction ends.
+    pub async fn lock_job(&mut self, id: &JobId) -> Result<Option<Job>, Error> {
+        self.require_transaction()?;
+        // A write: SQLite has its one writer anyway, PostgreSQL locks the row.
+        self.execute(sqlx::query("UPDATE jobs SET cancel = cancel WHERE id = $1").bind(id.as_str())).await?;
+        self.job(id).await
     }
 
     /// Loads a job by its id.

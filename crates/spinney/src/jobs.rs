@@ -39,9 +39,9 @@ pub async fn settle_dead(app: &App, engine: &Engine) {
     match settled {
         Ok(settled) => settled.iter().filter(|job| job.account == engine.account()).for_each(|job| {
             let (id, agent, work) = (&job.id, &job.agent, job.work.workspace_name());
-            app.ui.say(format!(
-                "job {id} ({agent} on {work}) was interrupted: its process died; `spinney retry {id}` goes on"
-            ));
+            let how = if job.status == JobStatus::Cancelled { "cancelled, and" } else { "interrupted:" };
+            app.ui
+                .say(format!("job {id} ({agent} on {work}) was {how} its process died; `spinney retry {id}` goes on"));
         }),
         Err(error) => app.ui.warn(format!("jobs could not be looked at: {}", error.message())),
     }

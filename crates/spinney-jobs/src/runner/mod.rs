@@ -33,7 +33,7 @@ mod tracker;
 mod turn;
 mod turns;
 
-use spinney_core::{Job, JobEvent, JobId, JobPhase, JobStatus, RepositoryName, SessionStatus, Timestamp};
+use spinney_core::{Cancel, Job, JobEvent, JobId, JobPhase, JobStatus, RepositoryName, SessionStatus, Timestamp};
 use spinney_engine::{Context, ErrorKind, fail};
 
 use crate::control::{Control, Stop};
@@ -159,12 +159,18 @@ impl Jobs<'_> {
         Ok((agent, context(&job.repository).await?))
     }
 
-    /// Writes how a job ended.
+    /// Writes how a job ended. One that was told to end, and that a person cancelled meanwhile, is cancelled: a daemon takes
+    /// up what is interrupted.
     async fn settle(&self, job: &mut Job, status: JobStatus) -> Result<()> {
-        job.status = status;
         job.waits_for = None;
         job.ended_at = Some(Timestamp::now());
         let mut db = self.engine.store().write().await?;
+        let row = db.lock_job(&job.id).await?;
+        let is_cancelled = status == JobStatus::Interrupted && row.is_some_and(|row| row.cancel != Cancel::No);
+        job.status = if is_cancelled { JobStatus::Cancelled } else { status };
+        if is_cancelled {
+            job.outcome.error = Some("cancelled".to_owned());
+        }
         db.end_sessions(&job.id, SessionStatus::Ended).await?;
         // A start that could not be written left the row as it was.
         if db.update_job(job, JobStatus::Running).await? || db.update_job(job, JobStatus::Pending).await? {
@@ -205,9 +211,13 @@ impl Run<'_> {
             self.tear_down(place, status).await;
             self.pass("job.torn-down");
         }
-        if let Err(error) = self.jobs.settle(&mut self.job, status).await {
-            tracing::error!("how job {} ended could not be written: {error}", self.job.id);
-        }
+        let status = match self.jobs.settle(&mut self.job, status).await {
+            Ok(()) => self.job.status,
+            Err(error) => {
+                tracing::error!("how job {} ended could not be written: {error}", self.job.id);
+                status
+            }
+        };
         self.pass("job.settled");
         let error = self.job.outcome.error.clone();
         self.emit(JobEvent::Finished { status, error });

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use spinney_core::{Job, JobPhase, JobStatus, Timestamp, WorkspaceStatus};
+use spinney_core::{Cancel, Job, JobPhase, JobStatus, Timestamp, WorkspaceStatus};
 use spinney_engine::fail;
 use tokio::time::{Instant, sleep};
 
@@ -108,8 +108,12 @@ impl Run<'_> {
             self.job.place = Some(workspace.id.to_string());
         }
         let jobs = db.unfinished_jobs(&self.job.node).await?;
-        if !jobs.iter().any(|job| job.id == self.job.id && job.status == JobStatus::Pending) {
+        let Some(own) = jobs.iter().find(|job| job.id == self.job.id && job.status == JobStatus::Pending) else {
             return Err(End::Failed("its record says that it does not wait any more".to_owned()));
+        };
+        // A process that was stopped, or only just started, may not have heard of it.
+        if own.cancel != Cancel::No {
+            return Err(End::Stopped(Stop::of(own.cancel)));
         }
         let waits_for = queue::waits_for(&with(&jobs, &self.job), &self.job.id, limits);
         let may_start = waits_for.is_none();
