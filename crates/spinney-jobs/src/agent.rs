@@ -1,11 +1,12 @@
 //! An agent as its jobs see it: its configuration, and the runtime that executes it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use spinney_core::AgentName;
 use spinney_core::account::LOCAL;
-use spinney_core::config::{AgentConfig, Config, Resolved, Strategy};
+use spinney_core::config::{AgentConfig, Config, Resolved, Strategy, WorkingDirectory};
 use spinney_engine::Context;
+use spinney_git::without_credentials;
 
 use crate::runtime::{Runtime, Settings, Unsupported};
 use crate::{Error, Result, runtimes};
@@ -78,6 +79,39 @@ impl Agent {
     pub(crate) fn subdirectory(&self, context: &Context) -> Option<PathBuf> {
         let below = self.directory(context).strip_prefix(context.git.root()?).ok()?.to_owned();
         (!below.as_os_str().is_empty()).then_some(below)
+    }
+
+    /// Where it works instead of a repository: another one that its `working_directory` leads to, as far as that can be told
+    /// from files alone.
+    #[must_use]
+    pub fn elsewhere(&self, context: &Context) -> Option<String> {
+        let WorkingDirectory { url, root, .. } = &self.config.working_directory;
+        let place = match url {
+            Some(url) if context.repository.url.as_ref() == Some(url) => return None,
+            Some(url) => without_credentials(url),
+            None => {
+                let place = self.directory(context);
+                let is_here = context.git.root().map_or(Path::new(root).is_relative(), |own| place.starts_with(own));
+                let other = if is_here { None } else { spinney_git::Repository::locate(&place) };
+                other.filter(|other| other != context.git.common_dir())?;
+                place.display().to_string()
+            }
+        };
+        // Others are not told what there is on the disk of the home's owner.
+        Some(if context.repository.account == LOCAL { format!("`{place}`") } else { "another repository".to_owned() })
+    }
+
+    /// Refuses a repository that somebody named and that it does not work on.
+    pub fn check_repository(&self, context: &Context) -> Result<()> {
+        match self.elsewhere(context) {
+            None => Ok(()),
+            Some(place) => Err(self.works_on(place, context)),
+        }
+    }
+
+    pub(crate) fn works_on(&self, place: String, context: &Context) -> Error {
+        let (agent, repository) = (self.name.to_string(), context.repository.name.to_string());
+        Error::WorksElsewhere { agent, repository, place }
     }
 
     /// What no two of its jobs may share, where that is known before a workspace is.

@@ -25,6 +25,8 @@ pub enum Error {
     NoAgent { known: Vec<String> },
     #[error("agent `{name}` is the repository's own, and nobody trusted it yet")]
     UntrustedAgent { name: String },
+    #[error("agent `{agent}` works on {place}, by its `working_directory`, and not on `{repository}`")]
+    WorksElsewhere { agent: String, repository: String, place: String },
     #[error("{what} is being worked on by job {job} (`{agent}`, {status})")]
     Held { what: String, job: JobId, agent: String, status: JobStatus },
     #[error("no job is called `{}`", for_message(.name))]
@@ -63,7 +65,9 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Engine(error) => error.kind(),
-            Self::Config(_) | Self::NoAgent { .. } | Self::Refused { .. } => ErrorKind::Usage,
+            Self::Config(_) | Self::NoAgent { .. } | Self::WorksElsewhere { .. } | Self::Refused { .. } => {
+                ErrorKind::Usage
+            }
             Self::UntrustedAgent { .. } => ErrorKind::Blocked,
             Self::UnknownAgent { .. }
             | Self::UnknownJob { .. }
@@ -84,6 +88,10 @@ impl Error {
             Self::Engine(error) => error.hints(),
             Self::Config(error) => error.hint().into_iter().collect(),
             Self::Refused { hint, .. } => vec![hint.clone()],
+            Self::WorksElsewhere { repository, .. } => vec![
+                format!("name an agent whose `working_directory` is `{repository}`, or says nothing"),
+                "or name the repository that it works on: `spinney repo ls` lists them".to_owned(),
+            ],
             Self::UntrustedAgent { .. } => vec!["`spinney trust` shows it, and asks".to_owned()],
             Self::UnknownAgent { known, .. } | Self::NoAgent { known } if known.is_empty() => vec![
                 "write one into `$XDG_CONFIG_HOME/spinney/config.toml`: `[agents.coder]` with `runtime = \"claude\"`"

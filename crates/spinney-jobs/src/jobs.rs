@@ -39,6 +39,9 @@ pub struct NewJob {
     pub prompt: String,
     pub trigger: Platform,
     pub request: JobRequest,
+    /// Whether somebody named the repository, so that the job is for that one or for none. Else it is the one at hand, and
+    /// the agent's `working_directory` may lead to another.
+    pub names_repository: bool,
 }
 
 /// What to do when the same work is being done already.
@@ -91,7 +94,7 @@ impl<'e> Jobs<'e> {
             });
         }
         let configured_in = context.repository.name.clone();
-        let (context, clone_url) = self.repository_of(context, &agent).await?;
+        let (context, clone_url) = self.repository_of(context, &agent, new.names_repository).await?;
         let mut request = new.request;
         request.configured_in = (configured_in != context.repository.name).then_some(configured_in);
         request.max_concurrent = agent.config.max_concurrent;
@@ -138,8 +141,16 @@ impl<'e> Jobs<'e> {
 
     /// The repository that an agent works on: the one at hand, the one that its `working_directory` lies in, or a managed
     /// clone of its `url`. A clone takes long, and is for the job's own process to make: until then, the repository at hand
-    /// stands for it, and the URL says so.
-    async fn repository_of(&self, context: Context, agent: &Agent) -> Result<(Context, Option<String>)> {
+    /// stands for it, and the URL says so. An error where the repository was named, and the agent works on another.
+    async fn repository_of(
+        &self,
+        context: Context,
+        agent: &Agent,
+        is_named: bool,
+    ) -> Result<(Context, Option<String>)> {
+        if is_named {
+            agent.check_repository(&context)?;
+        }
         let directory = &agent.config.working_directory;
         if let Some(url) = &directory.url {
             return Ok(match self.known_clone(&agent.name, directory, url).await? {
@@ -151,7 +162,11 @@ impl<'e> Jobs<'e> {
         if agent.is_static() || context.git.root().is_none_or(|root| place.starts_with(root)) {
             return Ok((context, None));
         }
-        Ok((self.engine.repository(Some(&place.to_string_lossy()), self.engine.home().root()).await?, None))
+        let other = self.engine.repository(Some(&place.to_string_lossy()), self.engine.home().root()).await?;
+        if is_named && other.repository.id != context.repository.id {
+            return Err(agent.works_on(format!("`{}`", other.repository.name), &context));
+        }
+        Ok((other, None))
     }
 
     /// The managed clone of an agent's `url`; none where it is still to be made, and may be.

@@ -10,6 +10,13 @@ use std::thread;
 use api_support::{Served, names, refused, text};
 use serde_json::{Value, json};
 
+#[track_caller]
+fn start_job(served: &Served, work: &str, prompt: &str) -> Value {
+    let body =
+        json!({ "repository": served.repository(), "agent": "coder", "prompt": prompt, "kind": "issue", "key": work });
+    served.client.post("/api/v1/jobs", &body).expects(202).json()
+}
+
 #[test]
 fn workspaces_are_made_listed_judged_removed_and_restored() {
     let served = Served::new("");
@@ -209,7 +216,7 @@ fn jobs_are_asked_for_once_followed_cancelled_and_tried_again() {
     }
 
     // Ended early, tried again.
-    let held = text(&served.job("7", &served.workshop.hold("held")), "id");
+    let held = text(&start_job(&served, "7", &served.workshop.hold("held")), "id");
     served.workshop.wait_for_agent("held");
     let target = format!("{place}/{held}");
     refused(&client.send("POST", &format!("{target}/retry"), b""), 409, "held");
@@ -382,7 +389,7 @@ fn tokens_are_shown_once_and_give_no_more_than_their_maker_has() {
 #[test]
 fn work_that_only_reads_is_told_without_a_workspace() {
     let served = Served::new("requires_isolation = false\n");
-    let id = served.job("7", "print read")["id"].as_str().unwrap().to_owned();
+    let id = start_job(&served, "7", "print read")["id"].as_str().unwrap().to_owned();
     let job = served.wait_for(&id, "completed");
     for key in ["workspace", "workspace_id", "branch", "push"] {
         assert_eq!(job[key], Value::Null, "{key}");
@@ -394,7 +401,7 @@ fn work_that_only_reads_is_told_without_a_workspace() {
     let page = served.client.get(&format!("/jobs/{id}")).expects(200).told();
     assert!(page.contains("Reads in") && page.contains(path) && !page.contains("/workspaces/"), "{page}");
 
-    let id = served.job("7", "write new.txt mine")["id"].as_str().unwrap().to_owned();
+    let id = start_job(&served, "7", "write new.txt mine")["id"].as_str().unwrap().to_owned();
     let job = served.wait_for(&id, "completed");
     assert!(job["workspace"].as_str().unwrap().starts_with("reading-"), "{job:#}");
     assert!(job["escaped"].to_string().contains("/new.txt (new)"), "{job:#}");

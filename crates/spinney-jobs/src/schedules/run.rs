@@ -192,6 +192,7 @@ impl Schedules<'_> {
                 waits_for_room: true,
                 ..JobRequest::default()
             },
+            names_repository: true,
         };
         self.jobs.submit(context, new, Busy::Refuse).await.map(drop)
     }

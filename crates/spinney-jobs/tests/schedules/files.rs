@@ -93,6 +93,7 @@ async fn work_that_somebody_is_at_is_left_to_them() {
         prompt: "mine".into(),
         trigger: spinney_core::Platform::Cli,
         request: spinney_core::JobRequest::default(),
+        names_repository: false,
     };
     story.jobs().submit(context, new, spinney_jobs::Busy::Refuse).await.unwrap();
     story.tick(0).await;

@@ -220,6 +220,7 @@ async fn what_our_own_jobs_are_at_is_passed_over() {
             prompt: "mine".into(),
             trigger: spinney_core::Platform::Cli,
             request: spinney_core::JobRequest::default(),
+            names_repository: false,
         };
         story.jobs().submit(context, new, spinney_jobs::Busy::Refuse).await.unwrap();
     }

@@ -66,6 +66,21 @@ async fn what_is_wrong_with_one_is_told_and_stops_no_other() {
 }
 
 #[tokio::test]
+async fn a_schedule_of_a_repository_does_not_run_on_another() {
+    let story = Story::new("").await;
+    let other = story.app.sandbox().repository("other");
+    // The operator says where the agent works, and another repository when.
+    fs::write(other.path().join("spinney.toml"), "[agents.coder.schedules.nightly]\nprompt = 'x'\n").unwrap();
+    trust(&story, &other).await;
+    story.schedules().run_now(&which("nightly")).await.unwrap();
+    story.tick(0).await;
+    assert!(story.all_jobs().await.is_empty());
+    let listing = story.schedules().list().await.unwrap();
+    let report = &listing.schedules[0].schedule.last_report;
+    assert!(format!("{report:?}").contains("agent `coder` works on `"), "{report:?}");
+}
+
+#[tokio::test]
 async fn one_name_in_two_repositories_is_two_schedules() {
     let story = Story::new("").await;
     let other = story.app.sandbox().repository("other");

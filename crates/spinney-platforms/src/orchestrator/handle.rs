@@ -240,6 +240,7 @@ impl Orchestrator {
             prompt: prompt::prompt(inbound, request),
             trigger: inbound.platform,
             request: job_request(inbound, request),
+            names_repository: true,
         };
         let submitted = self.jobs()?.submit(context, new, Busy::Wait).await;
         match submitted {

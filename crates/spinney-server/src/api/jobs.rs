@@ -165,7 +165,16 @@ pub(crate) async fn create(
         None => Agent::only(&context)?,
     };
     let id = subject.map(|Extension(idempotency::Subject(id))| id);
-    let new = NewJob { id, agent, work: named, title, prompt: asked.prompt, trigger: Platform::Api, request };
+    let new = NewJob {
+        id,
+        agent,
+        work: named,
+        title,
+        prompt: asked.prompt,
+        trigger: Platform::Api,
+        request,
+        names_repository: true,
+    };
     let jobs = app.jobs(&engine)?;
     let job = jobs.submit(context, new, Busy::Wait).await?;
     accepted(&engine, &jobs, &job).await

@@ -57,9 +57,19 @@ impl Agent {
         names.into_iter().map(|name| Self::of(context, name)).collect()
     }
 
+    /// The same without those that work on another repository: a form for this one does not offer them.
+    #[must_use]
+    pub fn offered(context: &Context) -> Vec<Self> {
+        let works_here = |agent: &Self| {
+            let found = agent.name.parse().ok().and_then(|name| spinney_jobs::Agent::find(context, &name).ok());
+            found.is_none_or(|found| found.elsewhere(context).is_none())
+        };
+        Self::all(context).into_iter().filter(works_here).collect()
+    }
+
     fn of(context: &Context, name: &AgentName) -> Self {
         let config = context.config().agents.get(name);
-        let problem = spinney_jobs::Agent::find(context, name).err();
+        let problem = spinney_jobs::Agent::find(context, name).and_then(|agent| agent.check_repository(context)).err();
         Self {
             name: name.to_string(),
             runtime: config.map(|config| config.runtime.to_string()),

@@ -133,7 +133,7 @@ pub(crate) async fn show(
         place: repository.url.clone().unwrap_or_else(|| repository.common_dir.display().to_string()),
         workspaces: workspaces.iter().map(|workspace| WorkspaceRow::new(workspace, &running)).collect(),
         jobs: recent.iter().map(JobRow::new).collect(),
-        agents: document::Agent::all(&context),
+        agents: document::Agent::offered(&context),
         limit: context.config().limits.max_workspaces,
     }))
 }
@@ -231,7 +231,8 @@ pub(crate) async fn start_job(
     let Named { work, title, branch, base } = form.work.named()?;
     let agent = agent_of(&context, &form.agent)?;
     let request = JobRequest { base, branch, waits_for_room: true, ..JobRequest::default() };
-    let new = NewJob { id: None, agent, work, title, prompt, trigger: Platform::Api, request };
+    let trigger = Platform::Api;
+    let new = NewJob { id: None, agent, work, title, prompt, trigger, request, names_repository: true };
     let job = app.jobs(&engine)?.submit(context, new, Busy::Wait).await?;
     lead(&format!("/jobs/{}", job.id), "started")
 }

@@ -159,7 +159,7 @@ struct Seen {
 
 async fn look(engine: &Engine, workspace: &Workspace) -> Result<Seen> {
     let context = engine.context_of(workspace).await?;
-    let agents = document::Agent::all(&context);
+    let agents = document::Agent::offered(&context);
     if !is_judged(workspace.status) {
         return Ok(Seen { agents, ..Seen::default() });
     }

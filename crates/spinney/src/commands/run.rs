@@ -126,8 +126,16 @@ pub async fn run(app: &App, args: RunArgs) -> Result<u8> {
     let mut first = Some(context);
     for Piece { work, title, prompt } in pieces {
         let name = work.as_ref().map_or_else(|| prompt.clone(), |work| work.workspace_name().to_string());
-        let request = args.request();
-        let new = NewJob { id: None, agent: agent.clone(), work, title, prompt, trigger: Platform::Cli, request };
+        let new = NewJob {
+            id: None,
+            agent: agent.clone(),
+            work,
+            title,
+            prompt,
+            trigger: Platform::Cli,
+            request: args.request(),
+            names_repository: app.global.repo.is_some(),
+        };
         let context = match first.take() {
             Some(context) => context,
             None => app.context(&engine).await?,

@@ -51,12 +51,6 @@ impl Served {
     }
 
     #[track_caller]
-    pub fn job(&self, work: &str, prompt: &str) -> Value {
-        let body = json!({ "repository": self.repository(), "agent": "coder", "prompt": prompt, "kind": "issue", "key": work });
-        self.client.post("/api/v1/jobs", &body).expects(202).json()
-    }
-
-    #[track_caller]
     pub fn wait_for(&self, id: &str, status: &str) -> Value {
         let target = format!("/api/v1/jobs/{id}");
         wait_until(|| self.get(&target)["status"] == status, LONG);

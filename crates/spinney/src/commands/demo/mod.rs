@@ -160,8 +160,8 @@ impl Story<'_> {
         for Piece { work, title, prompt } in fan_out::of_lines(PROMPTS)? {
             let context = self.context().await?;
             let agent = Agent::only(&context)?;
-            let request = JobRequest::default();
-            let new = NewJob { id: None, agent, work, title, prompt, trigger: Platform::Cli, request };
+            let (request, trigger) = (JobRequest::default(), Platform::Cli);
+            let new = NewJob { id: None, agent, work, title, prompt, trigger, request, names_repository: false };
             let job = self.jobs.submit(context, new, Busy::Refuse).await?;
             let log = self.jobs.log(&job.id);
             watched.push(Watched::new(job, log));
