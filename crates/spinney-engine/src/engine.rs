@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use spinney_core::AccountName;
 use spinney_core::config::{Config, Layers};
@@ -38,13 +39,18 @@ pub struct Engine {
 
 impl Engine {
     pub async fn open(options: EngineOptions) -> Result<Self> {
+        Self::open_patiently(options, Duration::ZERO).await
+    }
+
+    /// The same, which waits so long for a database server that can't be reached: now, and whenever it needs it.
+    pub async fn open_patiently(options: EngineOptions, patience: Duration) -> Result<Self> {
         let config = options.layers.resolve()?.config;
         let home = Home::open(&options.home)?;
         let url = match &config.store.url {
             None => StoreUrl::Sqlite(home.database()),
             Some(url) => StoreUrl::parse(url.expose())?,
         };
-        let store = Store::open(&url).await?;
+        let store = Store::open_patiently(&url, patience).await?;
         let EngineOptions { account, layers, environment, .. } = options;
         Ok(Self {
             account,

@@ -1,6 +1,6 @@
 //! What every request can reach.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -47,6 +47,8 @@ struct Shared {
     /// Told when somebody wants a schedule to run now, or a chore.
     schedules_asked: Notify,
     chores_asked: Notify,
+    /// The keys of requests that are being answered.
+    answering: Mutex<HashSet<(AccountName, String)>>,
     stop: Stop,
     /// Tells this process from those before it.
     boot: String,
@@ -77,6 +79,7 @@ impl App {
             broadcaster: Broadcaster::start(engine.store().clone(), stop.receiver()),
             schedules_asked: Notify::new(),
             chores_asked: Notify::new(),
+            answering: Mutex::default(),
             stop,
             boot: spinney_core::OperationId::generate().to_string(),
             engine,
@@ -168,7 +171,27 @@ impl App {
         &self.0.stop
     }
 
+    /// Notes that a request with a key is being answered, until the guard goes; none when one is already.
+    pub(crate) fn begin_answer(&self, account: &AccountName, key: &str) -> Option<Answering> {
+        let key = (account.clone(), key.to_owned());
+        let is_new = self.0.answering.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
+        is_new.then(|| Answering { app: self.clone(), key })
+    }
+
     pub(crate) fn boot(&self) -> &str {
         &self.0.boot
+    }
+}
+
+/// A request with a key is being answered.
+#[derive(Debug)]
+pub(crate) struct Answering {
+    app: App,
+    key: (AccountName, String),
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.app.0.answering.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
     }
 }

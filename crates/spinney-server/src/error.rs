@@ -171,6 +171,9 @@ fn is_of_the_place(error: &spinney_engine::Error) -> bool {
 impl From<spinney_engine::Error> for ApiError {
     fn from(error: spinney_engine::Error) -> Self {
         let (hints, reasons) = (hints::of_engine(&error), error.reasons().to_vec());
+        if let spinney_engine::Error::Store(spinney_store::Error::Unreachable { .. }) = &error {
+            return Self { hints, ..Self::unavailable(in_full(&error)) };
+        }
         let told = Self { hints, reasons, ..Self::of(error.kind(), &error) };
         if is_of_the_place(&error) { told.with_status(StatusCode::CONFLICT) } else { told }
     }

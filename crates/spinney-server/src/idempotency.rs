@@ -4,7 +4,8 @@
 //! 2. The request is carried out; what it makes has that id.
 //! 3. The answer is recorded.
 //!
-//! Of a process that died after 1, whoever asks again makes the same thing, or finds it made.
+//! Of a process that died after 1, or that could not reach the store at 3, whoever asks again makes the same thing, or finds
+//! it made.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
@@ -19,7 +20,7 @@ use spinney_core::names::content_hash;
 use spinney_core::{JobId, Timestamp};
 use spinney_store::{IdempotencyKey, RecordedAnswer};
 
-use crate::app::App;
+use crate::app::{Answering, App};
 use crate::auth::Caller;
 use crate::error::{ApiError, Result};
 
@@ -43,9 +44,9 @@ pub(crate) struct Unrecorded;
 /// Carries a request out, or gives the answer that it had.
 pub(crate) async fn once(app: &App, caller: &Caller, mut request: Request, body: Bytes, next: Next) -> Response {
     let asked = Asked::of(&request);
-    let begun = match begin(app, caller, &asked, &body).await {
+    let (begun, _answering) = match begin(app, caller, &asked, &body).await {
         Ok(Begun::Answered(answer)) => return replayed(answer),
-        Ok(Begun::Ours(key)) => key,
+        Ok(Begun::Ours(key, answering)) => (key, answering),
         Err(error) => return error.into_response(),
     };
     if let Ok(subject) = begun.subject.parse() {
@@ -74,7 +75,7 @@ impl Asked {
 }
 
 enum Begun {
-    Ours(IdempotencyKey),
+    Ours(IdempotencyKey, Answering),
     Answered(RecordedAnswer),
 }
 
@@ -94,12 +95,13 @@ async fn begin(app: &App, caller: &Caller, request: &Asked, body: &[u8]) -> Resu
         answer: None,
         created_at: Timestamp::now(),
     };
+    let held = || ApiError::held("a request with this key is being answered");
+    let answering = app.begin_answer(&caller.account, key).ok_or_else(held)?;
     let mut db = app.engine().store().write().await?;
     if db.insert_idempotency_key(&new).await? {
         db.commit().await?;
-        return Ok(Begun::Ours(new));
+        return Ok(Begun::Ours(new, answering));
     }
-    let held = || ApiError::held("a request with this key is being answered");
     let known = db.idempotency_key(&caller.account, key).await?.ok_or_else(held)?;
     if known.fingerprint != new.fingerprint {
         return Err(ApiError::usage("this key was used for another request")
@@ -109,14 +111,15 @@ async fn begin(app: &App, caller: &Caller, request: &Asked, body: &[u8]) -> Resu
     if let Some(answer) = known.answer {
         return Ok(Begun::Answered(answer));
     }
-    // One home has one daemon: what another process of this home left unanswered, nobody answers.
+    // What this process answers, it knows. One home has one daemon: what another process of this home left unanswered,
+    // nobody answers.
     let age = new.created_at.as_millisecond() - known.created_at.as_millisecond();
-    let is_left = known.boot != new.boot && (db.nodes().await?.len() <= 1 || age > GIVEN_UP_AFTER.as_millis() as i64);
+    let is_left = known.boot == new.boot || db.nodes().await?.len() <= 1 || age > GIVEN_UP_AFTER.as_millis() as i64;
     if !is_left || !db.take_idempotency_key(&known, app.boot()).await? {
         return Err(held());
     }
     db.commit().await?;
-    Ok(Begun::Ours(IdempotencyKey { boot: new.boot, ..known }))
+    Ok(Begun::Ours(IdempotencyKey { boot: new.boot, ..known }, answering))
 }
 
 /// Records an answer; a refusal is forgotten, so that the same may be asked when it can be done, and so is a secret.

@@ -18,6 +18,9 @@ pub struct Connection {
     /// Always there until the drop.
     inner: Option<AnyConnection>,
     transaction: Transaction,
+    /// Whether its last statement was answered well. One that failed, or whose question was dropped half way, is not lent
+    /// again: the server may have closed it.
+    is_sound: bool,
     /// What the transaction is to tell once it is committed.
     pub(crate) events: Vec<Event>,
     _permit: OwnedSemaphorePermit,
@@ -35,7 +38,15 @@ enum Transaction {
 impl Connection {
     pub(crate) fn plain(shared: Arc<Shared>, inner: AnyConnection, permit: OwnedSemaphorePermit) -> Self {
         let transaction = Transaction::None;
-        Self { shared, inner: Some(inner), transaction, events: Vec::new(), _permit: permit, _writer: None }
+        Self {
+            shared,
+            inner: Some(inner),
+            transaction,
+            is_sound: true,
+            events: Vec::new(),
+            _permit: permit,
+            _writer: None,
+        }
     }
 
     /// Wraps a connection that is about to begin a transaction.
@@ -46,7 +57,8 @@ impl Connection {
         writer: Option<OwnedMutexGuard<()>>,
     ) -> Self {
         let transaction = Transaction::Open;
-        Self { shared, inner: Some(inner), transaction, events: Vec::new(), _permit: permit, _writer: writer }
+        let events = Vec::new();
+        Self { shared, inner: Some(inner), transaction, is_sound: true, events, _permit: permit, _writer: writer }
     }
 
     /// Makes the changes of a transaction last. On a plain connection they do already.
@@ -74,11 +86,14 @@ impl Connection {
         self.shared.dialect()
     }
 
+    /// The connection, for a statement whose answer goes to [`Self::checked`].
     fn inner(&mut self) -> &mut AnyConnection {
+        self.is_sound = false;
         self.inner.as_mut().expect("a connection is taken by its drop alone")
     }
 
     fn checked<T>(&mut self, result: Result<T, sqlx::Error>) -> Result<T, Error> {
+        self.is_sound = result.is_ok();
         result.map_err(|error| {
             if self.transaction == Transaction::Open {
                 self.transaction = Transaction::Failed;
@@ -117,6 +132,7 @@ impl Drop for Connection {
         // A transaction that is still open ends with its connection: the database rolls it back.
         if let Some(connection) = self.inner.take()
             && self.transaction == Transaction::None
+            && self.is_sound
         {
             self.shared.give_back(connection);
         }

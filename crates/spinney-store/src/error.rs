@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::StoreUrl;
 
@@ -12,7 +13,12 @@ pub enum Error {
     #[error("`{url}` is not the place of a store: it is neither `postgres://…` nor `sqlite:PATH`")]
     InvalidUrl { url: String },
     #[error("PostgreSQL at `{url}` can't be reached")]
-    Unreachable { url: String, source: Source },
+    Unreachable {
+        url: String,
+        /// How long it was waited for in vain.
+        waited: Duration,
+        source: Source,
+    },
     /// A wrong password, an unknown user or database, a right that is missing.
     #[error("PostgreSQL at `{url}` denies access")]
     Refused { url: String, source: Source },
@@ -108,6 +114,17 @@ impl Error {
         }
     }
 
+    pub(crate) fn unreachable(url: String, source: impl Into<Source>) -> Self {
+        Self::Unreachable { url, waited: Duration::ZERO, source: source.into() }
+    }
+
+    /// Whether the server went away under a statement that was sent, and was not waited for yet: done again, all of it may
+    /// succeed, or turn out to be done.
+    #[must_use]
+    pub fn is_cut_off(&self) -> bool {
+        matches!(self, Self::Unreachable { waited, .. } if waited.is_zero())
+    }
+
     /// Whether trying again later may help.
     #[must_use]
     pub fn is_busy(&self) -> bool {
@@ -158,7 +175,7 @@ fn is_mounted_read_only(path: &Path) -> bool {
 
 fn postgres(url: String, error: sqlx::Error) -> Error {
     if matches!(error, sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_)) {
-        return Error::Unreachable { url, source: error.into() };
+        return Error::unreachable(url, error);
     }
     let Some(database) = error.as_database_error() else {
         return Error::Query { place: url, source: error.into() };
@@ -168,7 +185,7 @@ fn postgres(url: String, error: sqlx::Error) -> Error {
         _ if database.is_unique_violation() => Error::Conflict { source: error.into() },
         _ if database.is_foreign_key_violation() => Error::Referenced { source: error.into() },
         // Connection lost; shutting down; starting up; too many connections.
-        ("08", _) | (_, "57P01" | "57P02" | "57P03" | "53300") => Error::Unreachable { url, source: error.into() },
+        ("08", _) | (_, "57P01" | "57P02" | "57P03" | "53300") => Error::unreachable(url, error),
         ("28", _) | (_, "3D000" | "42501") => Error::Refused { url, source: error.into() },
         (_, "53100") => Error::Full { place: url, source: error.into() },
         // Lock timeout, deadlock, serialization.

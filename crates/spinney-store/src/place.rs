@@ -48,7 +48,7 @@ impl Place {
             Err(elapsed) if self.dialect == Dialect::Sqlite => {
                 Err(Error::Busy { place: self.url.shown(), source: Some(elapsed.into()) })
             }
-            Err(elapsed) => Err(Error::Unreachable { url: self.url.shown(), source: elapsed.into() }),
+            Err(elapsed) => Err(Error::unreachable(self.url.shown(), elapsed)),
         }
     }
 

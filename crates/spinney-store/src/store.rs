@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use sqlx::{AnyConnection, Connection as _, Row};
 use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::dialect::Dialect;
 use crate::migrate::{Found, MIGRATIONS, Migration};
@@ -17,13 +17,15 @@ use crate::{Connection, Error, StoreUrl, sqlite};
 const CONNECTIONS: usize = 8;
 /// How long a caller waits for a free connection, or for its turn to write.
 const TURN_TIMEOUT: Duration = Duration::from_secs(30);
-/// A connection to a server that rested longer than this may have died, and is asked before it is lent again.
-const TRUSTED_IDLE: Duration = Duration::from_secs(10);
+/// How often a server that can't be reached is asked again by whoever waits for it.
+const ASK_AGAIN_AFTER: Duration = Duration::from_millis(250);
 
 /// The state of Spinney. Cheap to clone; every clone lends the same connections.
 #[derive(Clone)]
 pub struct Store {
     shared: Arc<Shared>,
+    /// How long a server that can't be reached is waited for.
+    patience: Duration,
 }
 
 /// What a store tells about itself.
@@ -39,7 +41,7 @@ pub struct StoreInfo {
 /// What the connections of one store have in common.
 pub(crate) struct Shared {
     place: Place,
-    idle: Mutex<Vec<(AnyConnection, Instant)>>,
+    idle: Mutex<Vec<AnyConnection>>,
     permits: Arc<Semaphore>,
     /// SQLite has one writer; within a process they queue here, in order, instead of polling the file's lock.
     writer: Arc<tokio::sync::Mutex<()>>,
@@ -47,6 +49,13 @@ pub(crate) struct Shared {
 }
 
 impl Store {
+    /// The same, which waits so long for a server that can't be reached, as one that is started again. Before a statement is
+    /// sent, that is: what was cut off in the middle is an error, and only the caller knows whether to do it again.
+    pub async fn open_patiently(url: &StoreUrl, patience: Duration) -> Result<Self, Error> {
+        let store = patiently(patience, || Self::open(url)).await?;
+        Ok(Self { patience, ..store })
+    }
+
     /// Opens a store; makes it when it is missing, upgrades it when it is older, refuses it when it is newer.
     pub async fn open(url: &StoreUrl) -> Result<Self, Error> {
         Self::open_with(url, MIGRATIONS).await
@@ -74,16 +83,21 @@ impl Store {
         Ok(Self {
             shared: Arc::new(Shared {
                 place,
-                idle: Mutex::new(vec![(connection, Instant::now())]),
+                idle: Mutex::new(vec![connection]),
                 permits: Arc::new(Semaphore::new(CONNECTIONS)),
                 writer: Arc::default(),
                 found,
             }),
+            patience: Duration::ZERO,
         })
     }
 
     /// Lends a connection on which every statement stands for itself.
     pub async fn read(&self) -> Result<Connection, Error> {
+        patiently(self.patience, || self.lend()).await
+    }
+
+    async fn lend(&self) -> Result<Connection, Error> {
         let permit = self.shared.permit().await?;
         let connection = self.shared.connection().await?;
         Ok(Connection::plain(Arc::clone(&self.shared), connection, permit))
@@ -91,6 +105,10 @@ impl Store {
 
     /// Begins a transaction; without [`Connection::commit`] it is rolled back.
     pub async fn write(&self) -> Result<Connection, Error> {
+        patiently(self.patience, || self.begin()).await
+    }
+
+    async fn begin(&self) -> Result<Connection, Error> {
         let writer = self.shared.turn_to_write().await?;
         let permit = self.shared.permit().await?;
         let connection = self.shared.connection().await?;
@@ -104,7 +122,7 @@ impl Store {
     /// A store that is merely dropped closes them too, but some time later.
     pub async fn close(self) -> Result<(), Error> {
         let idle = std::mem::take(&mut *self.shared.idle.lock().unwrap_or_else(PoisonError::into_inner));
-        for (connection, _) in idle {
+        for connection in idle {
             self.shared.place.close(connection).await?;
         }
         Ok(())
@@ -194,16 +212,37 @@ impl Shared {
     async fn connection(&self) -> Result<AnyConnection, Error> {
         loop {
             let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            let Some((mut connection, since)) = idle else { return self.place.connect().await };
-            let trusted = self.place.dialect == Dialect::Sqlite || since.elapsed() < TRUSTED_IDLE;
-            if trusted || timeout(CONNECT_TIMEOUT, connection.ping()).await.is_ok_and(|answer| answer.is_ok()) {
+            let Some(mut connection) = idle else { return self.place.connect().await };
+            // However short its rest was, a server may have been stopped in it, and closed the connection.
+            let is_file = self.place.dialect == Dialect::Sqlite;
+            if is_file || timeout(CONNECT_TIMEOUT, connection.ping()).await.is_ok_and(|answer| answer.is_ok()) {
                 return Ok(connection);
             }
         }
     }
 
     pub(crate) fn give_back(&self, connection: AnyConnection) {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push((connection, Instant::now()));
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+    }
+}
+
+/// Does something again for so long as the server can't be reached.
+async fn patiently<T, F>(patience: Duration, work: impl Fn() -> F) -> Result<T, Error>
+where
+    F: Future<Output = Result<T, Error>>,
+{
+    let since = Instant::now();
+    loop {
+        match work().await {
+            Err(Error::Unreachable { url, source, .. }) if !patience.is_zero() => {
+                let waited = since.elapsed();
+                if waited >= patience {
+                    return Err(Error::Unreachable { url, waited, source });
+                }
+                sleep(ASK_AGAIN_AFTER).await;
+            }
+            done => return done,
+        }
     }
 }
 

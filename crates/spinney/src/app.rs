@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use spinney_core::account::LOCAL;
 use spinney_core::config::{ConfigError, Layers};
@@ -88,18 +89,23 @@ impl App {
 
     /// Opens the engine, and leaves what others left half done.
     pub async fn open_engine(&self) -> Result<Engine> {
-        self.open_engine_with(self.layers()?).await
+        self.open_engine_with(self.layers()?, Duration::ZERO).await
+    }
+
+    /// The same, which waits so long for a database server that can't be reached.
+    pub async fn open_patient_engine(&self, patience: Duration) -> Result<Engine> {
+        self.open_engine_with(self.layers()?, patience).await
     }
 
     /// The same with a configuration of one's own choice.
-    pub async fn open_engine_with(&self, layers: Layers) -> Result<Engine> {
+    pub async fn open_engine_with(&self, layers: Layers, patience: Duration) -> Result<Engine> {
         let options = EngineOptions {
             home: self.home()?,
             account: LOCAL.to_owned(),
             layers,
             environment: self.environment.all(),
         };
-        let engine = Engine::open(options).await?;
+        let engine = Engine::open_patiently(options, patience).await?;
         match &self.global.account {
             Some(name) if !name.is_local() => {
                 engine.require_account(name).await?;

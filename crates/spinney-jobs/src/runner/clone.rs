@@ -5,6 +5,7 @@ use spinney_git::without_credentials;
 
 use super::{End, Run, Step};
 use crate::control::Stop;
+use crate::outage::through;
 
 impl Run<'_> {
     /// Clones, and goes back to those who wait: from here on as one that works on the clone.
@@ -12,7 +13,7 @@ impl Run<'_> {
         self.begin(JobPhase::SetUp, Some(format!("clones `{}`", without_credentials(url))));
         let (jobs, control) = (self.jobs, self.control.clone());
         let clone = tokio::select! {
-            clone = jobs.clone_of(&self.agent.name, &self.agent.config.working_directory, url) => clone?,
+            clone = through(async || jobs.clone_of(&self.agent.name, &self.agent.config.working_directory, url).await) => clone?,
             stop = control.more_than(Stop::No) => return Err(End::Stopped(stop)),
         };
         let configured_in = std::mem::replace(&mut self.job.repository, clone.repository.name.clone());
@@ -20,7 +21,7 @@ impl Run<'_> {
         (self.job.request.configured_in, self.job.request.clone_url) = (Some(configured_in), None);
         self.context = clone;
         self.require_forge().await?;
-        jobs.engine.store().read().await?.move_job(&self.job).await?;
+        through(async || Ok::<_, End>(jobs.engine.store().read().await?.move_job(&self.job).await?)).await?;
         self.wait_again().await
     }
 }

@@ -40,6 +40,7 @@ use crate::control::{Control, Stop};
 use crate::family::{self, Family};
 use crate::lock::JobLock;
 use crate::log::Log;
+use crate::outage::{Cut, through};
 use crate::{Agent, Error, Jobs, Result, Sink, events};
 
 /// One job that is being run.
@@ -70,7 +71,15 @@ pub(crate) enum End {
     Failed(String),
     /// There was no room for its workspace.
     Blocked(String),
+    /// The database's server went away in the middle.
+    CutOff(String),
     Stopped(Stop),
+}
+
+impl Cut for End {
+    fn is_cut_off(&self) -> bool {
+        matches!(self, Self::CutOff(_))
+    }
 }
 
 /// A part of a job's way.
@@ -79,7 +88,7 @@ type Step<T> = std::result::Result<T, End>;
 impl End {
     fn status(&self) -> JobStatus {
         match self {
-            Self::Failed(_) | Self::Blocked(_) | Self::Stopped(Stop::No) => JobStatus::Failed,
+            Self::Failed(_) | Self::Blocked(_) | Self::CutOff(_) | Self::Stopped(Stop::No) => JobStatus::Failed,
             Self::Stopped(Stop::TimedOut) => JobStatus::TimedOut,
             Self::Stopped(Stop::Terminated) => JobStatus::Interrupted,
             Self::Stopped(Stop::Cancelled | Stop::AtOnce) => JobStatus::Cancelled,
@@ -88,7 +97,7 @@ impl End {
 
     fn message(&self) -> String {
         match self {
-            Self::Failed(message) | Self::Blocked(message) => message.clone(),
+            Self::Failed(message) | Self::Blocked(message) | Self::CutOff(message) => message.clone(),
             Self::Stopped(Stop::TimedOut) => "its time was up".to_owned(),
             Self::Stopped(Stop::Terminated) => "its process was told to end".to_owned(),
             Self::Stopped(_) => "cancelled".to_owned(),
@@ -103,6 +112,7 @@ impl<E: Into<Error>> From<E> for End {
         let told = spinney_core::in_full(&error);
         let message = if hints.is_empty() { told } else { format!("{told}; {}", hints.join("; ")) };
         match error.kind() {
+            _ if error.is_cut_off() => Self::CutOff(message),
             ErrorKind::Blocked => Self::Blocked(message),
             _ => Self::Failed(message),
         }
@@ -120,12 +130,12 @@ impl Jobs<'_> {
             let status = self.load(id).await?.status;
             return Err(Error::NotEnded { id: id.clone(), status });
         };
-        let job = self.load(id).await?;
+        let job = through(async || self.load(id).await).await?;
         if job.status != JobStatus::Pending {
             return Ok(job.status);
         }
         let mut log = Log::open(&self.places.log(id))?;
-        let status = match self.prepare(&job).await {
+        let status = match through(async || self.prepare(&job).await).await {
             Ok((agent, context)) => {
                 let control = Control::listen(self.engine.store().clone(), id.clone(), self.places.bell());
                 let mut run = Run { jobs: self, limits, job, agent, context, log, control, escapes: None, stock: None };
@@ -162,6 +172,10 @@ impl Jobs<'_> {
     /// Writes how a job ended. One that was told to end, and that a person cancelled meanwhile, is cancelled: a daemon takes
     /// up what is interrupted.
     async fn settle(&self, job: &mut Job, status: JobStatus) -> Result<()> {
+        through(async || self.try_to_settle(job, status).await).await
+    }
+
+    async fn try_to_settle(&self, job: &mut Job, status: JobStatus) -> Result<()> {
         job.waits_for = None;
         job.ended_at = Some(Timestamp::now());
         let mut db = self.engine.store().write().await?;
@@ -251,7 +265,8 @@ impl Run<'_> {
         self.take_stock(place).await?;
         // What an earlier attempt finished is delivered, not done again.
         if !self.job.outcome.finished {
-            self.job.outcome.push_url = self.jobs.engine.push_url(&self.context).await?;
+            let push_url = through(async || Ok::<_, End>(self.jobs.engine.push_url(&self.context).await?)).await?;
+            self.job.outcome.push_url = push_url;
             self.control.limit(self.agent.config.timeout.0);
             self.run_opening_hooks(place).await?;
             self.begin_with_stock(place).await?;
@@ -269,10 +284,14 @@ impl Run<'_> {
         // A person who cancels does not wait for a slow remote. What was pushed by then is found by a retry.
         let control = self.control.clone();
         tokio::select! {
-            delivered = self.deliver(place) => delivered?,
+            delivered = through(async || self.deliver(place).await) => delivered?,
             stop = control.more_than(Stop::TimedOut) => return Err(End::Stopped(stop)),
         }
         self.job.outcome.delivered = true;
+        through(async || self.record_delivered().await).await
+    }
+
+    async fn record_delivered(&self) -> Step<()> {
         let mut db = self.jobs.engine.store().write().await?;
         db.record_outcome(&self.job.id, &self.job.outcome).await?;
         // Nothing is delivered from a directory as it is.
@@ -290,9 +309,11 @@ impl Run<'_> {
 
     /// Writes what the job has come to so far.
     async fn record(&mut self) -> Step<()> {
-        let mut db = self.jobs.engine.store().read().await?;
-        db.record_outcome(&self.job.id, &self.job.outcome).await?;
-        Ok(())
+        through(async || {
+            let mut db = self.jobs.engine.store().read().await?;
+            Ok(db.record_outcome(&self.job.id, &self.job.outcome).await?)
+        })
+        .await
     }
 
     /// A fail point where nothing can fail any more.

@@ -11,6 +11,7 @@ use super::tracker::new_session;
 use super::turns::Turned;
 use super::{End, Run, Step};
 use crate::control::Stop;
+use crate::outage::through;
 use crate::runtime::{Conversation, Failure, Resuming};
 use crate::{events, uuid};
 
@@ -42,9 +43,12 @@ impl Run<'_> {
             return Ok(None);
         }
         let Some(workspace) = &self.job.workspace_id else { return Ok(None) };
-        let mut db = self.jobs.engine.store().read().await?;
         let work = if self.job.request.conversation.is_some() { None } else { Some(&self.job.work) };
-        let latest = db.latest_session(workspace, self.agent.name.as_str(), work).await?;
+        let latest = through(async || {
+            let mut db = self.jobs.engine.store().read().await?;
+            Ok::<_, End>(db.latest_session(workspace, self.agent.name.as_str(), work).await?)
+        })
+        .await?;
         let runtime = self.agent.runtime.name();
         Ok(latest.filter(|session| session.runtime == runtime).and_then(|session| session.conversation))
     }
@@ -95,17 +99,21 @@ impl Run<'_> {
 
     /// Writes that a session begins, or how it ended.
     async fn record_session(&self, session: &Session) -> Step<()> {
-        let mut db = self.jobs.engine.store().write().await?;
-        db.put_session(session).await?;
-        events::session(&mut db, &self.job, session)?;
-        Ok(db.commit().await?)
+        through(async || {
+            let mut db = self.jobs.engine.store().write().await?;
+            db.put_session(session).await?;
+            events::session(&mut db, &self.job, session)?;
+            Ok(db.commit().await?)
+        })
+        .await
     }
 
     /// Writes how a session ended, and adds it to what the job took. One that is full has a note to write yet.
     async fn end_session(&mut self, mut turned: Turned) -> Step<Turned> {
         self.job.outcome.denied.append(&mut turned.denied);
         if turned.full {
-            self.jobs.engine.store().read().await?.put_session(&turned.session).await?;
+            let store = self.jobs.engine.store();
+            through(async || Ok::<_, End>(store.read().await?.put_session(&turned.session).await?)).await?;
             return Ok(turned);
         }
         let status = match (&turned.end.error, turned.stop) {

@@ -10,6 +10,7 @@ use super::setup::Place;
 use super::{End, Run, Step};
 use crate::control::{Bell, Stop};
 use crate::events;
+use crate::outage::through;
 use crate::queue::{self, Limits};
 
 /// How often the bell is looked at.
@@ -34,14 +35,14 @@ impl Run<'_> {
                 self.move_to_clone(&url).await?;
                 continue;
             }
-            let place = match self.set_up().await {
+            let place = match through(async || self.set_up().await).await {
                 Err(End::Blocked(why)) if self.job.request.waits_for_room => {
                     self.wait_for_room(why).await?;
                     continue;
                 }
                 place => place?,
             };
-            if self.take_place(&place).await? {
+            if through(async || self.take_place(&place).await).await? {
                 fail::point("job.placed")?;
                 return Ok(place);
             }
@@ -56,7 +57,7 @@ impl Run<'_> {
         self.wait_again().await?;
         self.begin(JobPhase::Waiting, self.job.waits_for.clone());
         let until = Instant::now() + TRY_ROOM_AFTER;
-        while Instant::now() < until && !self.jobs.engine.seems_to_have_room(&self.context).await? {
+        while Instant::now() < until && !through(async || self.seems_to_have_room().await).await? {
             tokio::select! {
                 stop = self.control.more_than(Stop::No) => return Err(End::Stopped(stop)),
                 () = sleep(LOOK_FOR_ROOM_EVERY) => {}
@@ -64,6 +65,10 @@ impl Run<'_> {
         }
         self.job.outcome.blocked = false;
         Ok(())
+    }
+
+    async fn seems_to_have_room(&self) -> Step<bool> {
+        Ok(self.jobs.engine.seems_to_have_room(&self.context).await?)
     }
 
     async fn wait_for_turn(&mut self) -> Step<()> {
@@ -78,7 +83,7 @@ impl Run<'_> {
                 limits.max_workers = self.limits.max_workers().unwrap_or(limits.max_workers);
                 read_at = Instant::now();
             }
-            if bell.rang() && self.try_to_start(limits).await? {
+            if bell.rang() && through(async || self.try_to_start(limits).await).await? {
                 return Ok(());
             }
             tokio::select! {
@@ -108,7 +113,13 @@ impl Run<'_> {
             self.job.place = Some(workspace.id.to_string());
         }
         let jobs = db.unfinished_jobs(&self.job.node).await?;
-        let Some(own) = jobs.iter().find(|job| job.id == self.job.id && job.status == JobStatus::Pending) else {
+        let own = jobs.iter().find(|job| job.id == self.job.id);
+        if let Some(own) = own.filter(|own| own.status == JobStatus::Running && own.attempt == self.job.attempt + 1) {
+            // Nobody else writes this row: the start was committed, and the answer to that cut off.
+            self.job = own.clone();
+            return Ok(true);
+        }
+        let Some(own) = own.filter(|own| own.status == JobStatus::Pending) else {
             return Err(End::Failed("its record says that it does not wait any more".to_owned()));
         };
         // A process that was stopped, or only just started, may not have heard of it.
@@ -184,6 +195,10 @@ impl Run<'_> {
 
     /// Goes back from those who run to those who wait.
     pub(super) async fn wait_again(&mut self) -> Step<()> {
+        through(async || self.try_to_wait_again().await).await
+    }
+
+    async fn try_to_wait_again(&mut self) -> Step<()> {
         let waiting = Job { status: JobStatus::Pending, attempt: self.job.attempt - 1, ..self.job.clone() };
         let mut db = self.jobs.engine.store().write().await?;
         if db.update_job(&waiting, JobStatus::Running).await? {

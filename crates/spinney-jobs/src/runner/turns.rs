@@ -15,6 +15,7 @@ use super::tracker::Tracker;
 use super::{End, Run, Step};
 use crate::Sink;
 use crate::control::Stop;
+use crate::outage::through;
 use crate::process::{self, Lines, Started};
 use crate::runtime::{Conversation, Dialogue, Exit, Failure, GitDirectories, Protocol, Reader, Turn, TurnEnd};
 
@@ -75,7 +76,10 @@ impl Run<'_> {
         let git = worktree.as_ref().map(|worktree| GitDirectories { own: worktree.admin_dir(), common: &common });
         let environment: Vec<(OsString, OsString)> = self.environment(place);
         let spent = match conversation {
-            Conversation::Resumed(name) => self.jobs.engine.store().read().await?.spent_in(name).await?,
+            Conversation::Resumed(name) => {
+                let store = self.jobs.engine.store();
+                through(async || Ok::<_, End>(store.read().await?.spent_in(name).await?)).await?
+            }
             Conversation::New(_) => Usage::default(),
         };
         let agent = self.agent.clone();

@@ -7,6 +7,7 @@ mod events;
 mod files;
 mod jobs;
 mod origins;
+mod outages;
 mod pages;
 mod processes;
 mod rows;

@@ -17,7 +17,7 @@ pub struct JobRunArgs {
 
 pub async fn run(app: &App, args: JobRunArgs) -> Result<u8> {
     app.take_interrupts();
-    let engine = app.open_engine().await?;
+    let engine = app.open_patient_engine(spinney_jobs::STORE_PATIENCE).await?;
     // The job says whose it is, whoever started its process.
     let account = match engine.store().read().await?.job(&args.id).await? {
         Some(job) => job.account.parse().map_err(|error: InvalidAccountName| CliError::failed(error.to_string()))?,

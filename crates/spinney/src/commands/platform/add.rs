@@ -41,7 +41,7 @@ pub async fn run(app: &App, mut wanted: Wanted) -> Result<u8> {
         layers.flag(flag, &format!("platforms.{platform}.{key}"), value.clone())?;
     }
     let text = with_settings(&path, platform, &settings)?;
-    let engine = app.open_engine_with(layers).await?;
+    let engine = app.open_engine_with(layers, std::time::Duration::ZERO).await?;
     if let Some(repository) = wanted.repository() {
         engine.repository(Some(&repository.to_string()), engine.home().root()).await?;
     }
