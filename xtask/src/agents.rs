@@ -31,7 +31,15 @@ const CLAUDE: Agent = Agent {
     beside: None,
 };
 /// Run with `--agents`.
-const OTHERS: [Agent; 3] = [
+const OTHERS: [Agent; 4] = [
+    // Speaks the Agent Client Protocol for Claude Code, which it brings.
+    Agent {
+        variable: "SPINNEY_TEST_CLAUDE_ACP",
+        program: "claude-code-acp",
+        package: "@zed-industries/claude-code-acp",
+        version: "0.16.2",
+        beside: None,
+    },
     Agent {
         variable: "SPINNEY_TEST_CODEX",
         program: "codex",

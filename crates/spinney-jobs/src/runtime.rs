@@ -234,6 +234,24 @@ pub struct TurnEnd {
     pub error: Option<Failure>,
     /// What this turn alone took, where the runtime tells.
     pub usage: Usage,
+    /// Whether the program itself says that the turn ended in words. Where it says nothing of the kind, the order of its
+    /// events tells.
+    pub ends_in_words: bool,
+}
+
+impl TurnEnd {
+    /// One that seemed well, after the last word of which the agent was refused something: it stopped half way, and what it
+    /// has done is not what it was asked for.
+    #[must_use]
+    pub fn after_refusal(self, refused: Option<&str>) -> Self {
+        match refused {
+            Some(refused) if self.error.is_none() && !self.ends_in_words => {
+                let text = format!("it ended when it was refused {refused}, without a word after that");
+                Self { summary: None, error: Some(Failure::Other(text)), ..self }
+            }
+            _ => self,
+        }
+    }
 }
 
 /// Why a turn failed.

@@ -33,6 +33,12 @@ impl AgentCli {
         Self::find(Kind::Claude, "SPINNEY_TEST_CLAUDE")
     }
 
+    /// The adapter that speaks the Agent Client Protocol for Claude Code, if it is there.
+    #[must_use]
+    pub fn claude_adapter() -> Option<Self> {
+        Self::find(Kind::Claude, "SPINNEY_TEST_CLAUDE_ACP")
+    }
+
     /// Codex, if it is there.
     #[must_use]
     pub fn codex() -> Option<Self> {

@@ -21,6 +21,8 @@ pub(super) struct Tracker<'a> {
     /// What the session took before this turn.
     before: Usage,
     pub denied: Vec<String>,
+    /// What the agent was refused last, while it has said nothing since.
+    pub refused: Option<String>,
     /// At which share of the window, as far as its program fills it, a hand-off is due; zero: never.
     hand_off_at: Share,
     is_full: bool,
@@ -45,6 +47,7 @@ impl<'a> Tracker<'a> {
             before: session.usage,
             session,
             denied: Vec::new(),
+            refused: None,
             hand_off_at,
             is_full: false,
             goes_on_full: false,
@@ -105,9 +108,14 @@ impl Sink for Tracker<'_> {
                     self.is_full = !self.hand_off_at.is_zero() && used >= due;
                 }
             }
-            JobEvent::PermissionDenied { tool, detail } if self.denied.len() < MAX_DENIALS => {
-                self.denied.push(format!("{tool}: {detail}"));
+            JobEvent::PermissionDenied { tool, detail } => {
+                self.refused =
+                    Some(if detail.is_empty() { format!("`{tool}`") } else { format!("`{tool}` ({detail})") });
+                if self.denied.len() < MAX_DENIALS {
+                    self.denied.push(format!("{tool}: {detail}"));
+                }
             }
+            JobEvent::Text { text } if !text.trim().is_empty() => self.refused = None,
             JobEvent::ToolUse { .. } | JobEvent::ToolResult { .. } if self.is_full => self.goes_on_full = true,
             _ => {}
         }

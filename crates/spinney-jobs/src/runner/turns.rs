@@ -118,6 +118,7 @@ impl Run<'_> {
                 (end, stop, full)
             }
         };
+        let end = end.after_refusal(tracker.refused.as_deref());
         tracker.count(end.usage);
         let (session, denied) = tracker.finish().await;
         Ok(Turned { end, session, denied, stop, full })

@@ -147,14 +147,16 @@ impl Reader for Stream {
     fn end(self: Box<Self>, exit: &Exit) -> TurnEnd {
         let usage = if self.result.is_some() { self.told } else { self.taken() };
         if self.is_gone || exit.stderr.contains("No conversation found") {
-            return TurnEnd { summary: None, error: Some(Failure::ConversationGone), usage };
+            return TurnEnd { error: Some(Failure::ConversationGone), usage, ..TurnEnd::default() };
         }
         let (summary, error) = match self.result {
             Some(told) => (told.summary, told.error.map(Failure::Other)),
             None if exit.is_success() => (None, Some(Failure::Other("it ended without a result".into()))),
             None => (None, Some(exit.failure())),
         };
-        TurnEnd { summary, error, usage }
+        // The result is the last message's text. What was denied may be told only with it.
+        let ends_in_words = summary.as_ref().is_some_and(|said: &String| !said.trim().is_empty());
+        TurnEnd { summary, error, usage, ends_in_words }
     }
 }
 

@@ -157,7 +157,7 @@ impl Reader for Stream {
             None => Some(exit.failure()),
         };
         let summary = if error.is_none() { self.said } else { None };
-        TurnEnd { summary, error, usage: self.usage }
+        TurnEnd { summary, error, usage: self.usage, ..TurnEnd::default() }
     }
 }
 
@@ -181,11 +181,16 @@ impl Stream {
                 let Some((tool, detail)) = tool_use(item) else { return };
                 // Some kinds are told only when they are over.
                 if self.open_items.remove(text(item, "id")).is_none() {
+                    let (tool, detail) = (tool.clone(), detail.clone());
                     sink.emit(JobEvent::ToolUse { id: some_text(item, "id"), tool, detail });
+                }
+                let is_declined = text(item, "status") == "declined";
+                if is_declined {
+                    sink.emit(JobEvent::PermissionDenied { tool, detail });
                 }
                 sink.emit(JobEvent::ToolResult {
                     id: some_text(item, "id"),
-                    is_error: text(item, "status") == "failed",
+                    is_error: is_declined || text(item, "status") == "failed",
                     text: text(item, "aggregated_output").to_owned(),
                 });
             }

@@ -1,8 +1,6 @@
 //! `command`: any program. It gets the prompt on its standard input and, as a file, in `SPINNEY_PROMPT_FILE`; what it
 //! writes is what it says, and its last line is the summary.
 
-use spinney_core::Usage;
-
 use super::json;
 use crate::Sink;
 use crate::runtime::{
@@ -83,7 +81,7 @@ impl Reader for Lines {
         TurnEnd {
             summary: (!said.is_empty()).then(|| said.to_owned()),
             error: (!exit.is_success()).then(|| exit.failure()),
-            usage: Usage::default(),
+            ..TurnEnd::default()
         }
     }
 }

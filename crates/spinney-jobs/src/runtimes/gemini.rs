@@ -162,7 +162,8 @@ impl Reader for Stream {
             None if exit.is_success() => Some(Failure::Other("it ended without a result".into())),
             None => Some(exit.failure()),
         };
-        TurnEnd { summary: if error.is_none() { said } else { None }, error, usage: stream.usage }
+        let summary = if error.is_none() { said } else { None };
+        TurnEnd { summary, error, usage: stream.usage, ..TurnEnd::default() }
     }
 }
 

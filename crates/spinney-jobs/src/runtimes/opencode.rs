@@ -175,7 +175,8 @@ impl Reader for Stream {
                 (None, None) => "it ended without an answer".to_owned(),
             })),
         };
-        TurnEnd { summary: if error.is_none() { self.said } else { None }, error, usage: self.usage }
+        let summary = if error.is_none() { self.said } else { None };
+        TurnEnd { summary, error, usage: self.usage, ..TurnEnd::default() }
     }
 }
 

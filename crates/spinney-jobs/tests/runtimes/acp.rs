@@ -133,7 +133,7 @@ async fn a_turn_is_told_from_beginning_to_end() {
         JobEvent::Text { text: "Done.".into() },
     ];
     assert_eq!(events, expected);
-    assert_eq!(end, TurnEnd { summary: Some("Done.".into()), error: None, usage });
+    assert_eq!(end, TurnEnd { summary: Some("Done.".into()), error: None, usage, ends_in_words: false });
 }
 
 #[tokio::test]

@@ -9,5 +9,6 @@ mod common;
 mod ending;
 mod hand_off;
 mod others;
+mod refusals;
 mod sessions;
 mod stage;

@@ -150,7 +150,8 @@ impl Dialogue for Talk {
                 Err(NoAnswer::Error(error)) => Some(Failure::Other(describe(&error))),
             };
             let (said, usage) = listener.end();
-            TurnEnd { summary: if error.is_none() { said } else { None }, error, usage }
+            let summary = if error.is_none() { said } else { None };
+            TurnEnd { summary, error, usage, ..TurnEnd::default() }
         })
     }
 }
