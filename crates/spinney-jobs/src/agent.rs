@@ -131,14 +131,18 @@ fn check(resolved: &Resolved, name: &AgentName, agent: &AgentConfig) -> Result<(
         return Err(fault("runtime", format!("`{}` is none of {}", agent.runtime, known.join(", "))).into());
     };
     let is_set = |key: &str| resolved.agent_place(name, key).is_some();
+    let permission_mode = match runtime.reading_mode() {
+        _ if is_set("permission_mode") => agent.permission_mode.clone(),
+        // It has no modes, and a default that it can't honour is no wish of anybody's.
+        None => None,
+        Some(mode) if !agent.requires_isolation => Some(mode.to_owned()),
+        // What is told as the default is what it gets.
+        Some(_) => agent.permission_mode.clone(),
+    };
     let settings = Settings {
         command: agent.command.clone(),
         model: agent.model.clone(),
-        // A default that a runtime can't honour is no wish of anybody's.
-        permission_mode: match agent.permission_mode.clone().filter(|_| is_set("permission_mode")) {
-            None if !agent.requires_isolation => runtime.reading_mode().map(ToOwned::to_owned),
-            mode => mode,
-        },
+        permission_mode,
         allowed_tools: agent.allowed_tools.clone(),
         disallowed_tools: agent.disallowed_tools.clone(),
         system_prompt: Some(agent.system_prompt.clone()).filter(|text| !text.is_empty()),

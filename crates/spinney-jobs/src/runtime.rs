@@ -50,7 +50,7 @@ pub struct Settings {
     /// The program and its first arguments; empty: the runtime's own program.
     pub command: Vec<String>,
     pub model: Option<String>,
-    /// None where the agent says nothing: the runtime's own default for work without a person.
+    /// None where the runtime has no modes; one that has takes none for the default of the configuration, `acceptEdits`.
     pub permission_mode: Option<String>,
     pub allowed_tools: Vec<String>,
     pub disallowed_tools: Vec<String>,

@@ -239,7 +239,8 @@ async fn gemini_edits_commits_goes_on_and_fails() {
 #[tokio::test]
 async fn opencode_edits_commits_goes_on_and_fails() {
     let Some(agent) = AgentCli::opencode() else { return };
-    let settings = Settings { model: Some("stub/stub-model".into()), ..Settings::default() };
+    let permission_mode = Some("bypassPermissions".into());
+    let settings = Settings { model: Some("stub/stub-model".into()), permission_mode, ..Settings::default() };
     Stage::new(&agent, "opencode", settings).plays_all("ses_none").await;
 }
 

@@ -106,9 +106,9 @@ impl Runtime for Opencode {
 /// What is forbidden. Nothing is left to be asked for: with nobody to answer, the first question ends the run.
 fn permissions(settings: &Settings) -> Map<String, Value> {
     let forbidden: &[&str] = match settings.permission_mode.as_deref() {
-        Some("acceptEdits") => &["bash"],
+        Some("bypassPermissions") => &[],
         Some("default" | "plan") => &["bash", "edit"],
-        _ => &[],
+        _ => &["bash"],
     };
     let tools = settings.disallowed_tools.iter().map(String::as_str);
     forbidden.iter().copied().chain(tools).map(|tool| (tool.to_owned(), json!("deny"))).collect()

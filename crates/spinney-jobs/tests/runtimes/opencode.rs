@@ -68,7 +68,8 @@ fn what_is_forbidden_is_told_in_its_own_words() {
         assert!(arguments("opencode", &turn).contains(&"--session=ses_1".into()));
         opencode.invocation(&turn).variables.first().map(|(_, value)| value.to_str().unwrap().to_owned())
     };
-    assert_eq!(permission(&with(None, &[])), None);
+    assert_eq!(permission(&with(Some("bypassPermissions"), &[])), None);
+    assert_eq!(permission(&with(None, &[])), permission(&with(Some("acceptEdits"), &[])));
     assert_eq!(permission(&with(Some("acceptEdits"), &["webfetch"])).unwrap(), r#"{"bash":"deny","webfetch":"deny"}"#);
     assert_eq!(permission(&with(Some("plan"), &[])).unwrap(), r#"{"bash":"deny","edit":"deny"}"#);
     assert_eq!(opencode.check(&with(None, &["write"])).unwrap_err().key, "disallowed_tools");

@@ -6,6 +6,7 @@
 mod claude;
 #[path = "../common/mod.rs"]
 mod common;
+mod defaults;
 mod ending;
 mod hand_off;
 mod others;

@@ -77,7 +77,8 @@ fn gemini_does_it_all() {
 #[test]
 fn opencode_does_it_all() {
     let Some(agent) = AgentCli::opencode() else { return };
-    let stage = Stage::new(&agent, "opencode", &[], "model = \"stub/stub-model\"");
+    let settings = "model = \"stub/stub-model\"\npermission_mode = \"bypassPermissions\"";
+    let stage = Stage::new(&agent, "opencode", &[], settings);
     edits_and_commits(&stage);
     let job = goes_on_and_hands_off(&stage, 90_000);
     assert!((90_000..3 * 90_000).contains(&tokens(&job)), "what this job took itself: {}", job.0["usage"]);
