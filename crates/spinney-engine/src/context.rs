@@ -35,6 +35,7 @@ impl Context {
     /// The same as an agent sees it, which has settings of its own for its workspaces.
     #[must_use]
     pub fn for_agent(mut self, agent: AgentName, settings: WorkspaceConfig) -> Self {
+        self.git = self.git.with_silence(settings.fetch_timeout.0);
         self.resolved.config.workspace = settings.clone();
         self.agent = Some((agent, settings));
         self
@@ -113,8 +114,10 @@ impl Engine {
             layers.repository(&place, &text, trusted)?;
             untrusted = request.filter(|_| !trusted);
         }
+        let resolved = layers.resolve()?;
         let git = git.with_known_url(repository.url.as_deref());
-        Ok(Context { repository, git, resolved: layers.resolve()?, untrusted, agent: None, merges: Mutex::default() })
+        let git = git.with_silence(resolved.config.workspace.fetch_timeout.0);
+        Ok(Context { repository, git, resolved, untrusted, agent: None, merges: Mutex::default() })
     }
 
     /// Reads the file from the main checkout; for a bare repository from its base commit; never from a workspace.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use spinney_core::AccountName;
 use spinney_core::config::{Config, Layers};
-use spinney_git::{Git, GitOptions};
+use spinney_git::{Git, GitOptions, OnWait};
 use spinney_store::{Store, StoreUrl};
 use tokio::sync::OnceCell;
 
@@ -35,6 +35,7 @@ pub struct Engine {
     pub(crate) config: Arc<Config>,
     pub(crate) store: Store,
     git: Arc<OnceCell<Git>>,
+    on_wait: Option<OnWait>,
 }
 
 impl Engine {
@@ -60,7 +61,14 @@ impl Engine {
             config: Arc::new(config),
             store,
             git: Arc::default(),
+            on_wait: None,
         })
+    }
+
+    /// The same, which tells whom a repository's lock is waited for. To be said before git is first used.
+    #[must_use]
+    pub fn telling_waits(self, on_wait: OnWait) -> Self {
+        Self { on_wait: Some(on_wait), ..self }
     }
 
     /// The engine of another account: on the same home and store, with the same configuration and git.
@@ -74,6 +82,7 @@ impl Engine {
             config: Arc::clone(&self.config),
             store: self.store.clone(),
             git: Arc::clone(&self.git),
+            on_wait: self.on_wait.clone(),
         }
     }
 
@@ -111,6 +120,8 @@ impl Engine {
             let options = GitOptions {
                 remembered: Some(self.home.git()),
                 secrets: names.cloned().collect(),
+                silence: Some(self.config.workspace.fetch_timeout.0).filter(|limit| !limit.is_zero()),
+                on_wait: self.on_wait.clone(),
                 ..GitOptions::new(self.environment.to_vec())
             };
             Git::open(options).await.map_err(Error::Git)

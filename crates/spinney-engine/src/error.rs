@@ -245,7 +245,8 @@ impl Error {
             | Self::BranchHeld { .. }
             | Self::StillUsed { .. }
             | Self::Busy { .. } => ErrorKind::Held,
-            Self::Git(Git::LockTimeout { .. } | Git::BranchInUse { .. }) => ErrorKind::Held,
+            Self::Git(Git::LockTimeout { .. } | Git::BranchInUse { .. })
+            | Self::Fetch { source: Git::LockTimeout { .. }, .. } => ErrorKind::Held,
             Self::Git(Git::NotARepository { .. }) => ErrorKind::NotFound,
             Self::Git(Git::GitMissing { .. } | Git::GitTooOld { .. }) => ErrorKind::Usage,
             _ => ErrorKind::Failed,
@@ -331,6 +332,12 @@ impl Error {
             Self::ImportOfAccount { .. } => hint("leave `--account` out"),
             Self::NoBase { .. } => hint("name the base: `--base BRANCH`, or `workspace.base` in `spinney.toml`"),
             Self::MissingBase { .. } => hint("`git branch -a` shows what there is; `spinney repo sync` fetches it all"),
+            Self::Git(Git::LockTimeout { holder: Some(holder), .. })
+            | Self::Fetch { source: Git::LockTimeout { holder: Some(holder), .. }, .. }
+                if holder.is_stopped() =>
+            {
+                vec![format!("`kill -CONT {0}` lets it go on, `kill -9 {0}` ends it", holder.pid)]
+            }
             Self::Fetch { .. } => hint("`SPINNEY_WORKSPACE__FETCH=auto` goes on with what is known"),
             Self::BranchInMainCheckout { .. } => {
                 hint("switch the main checkout to another branch, or choose another with `--branch NAME`")
@@ -387,7 +394,7 @@ impl Error {
             Self::Git(Git::UnsafeOwnership { path }) => {
                 vec![format!("if you trust it: `git config --global --add safe.directory {}`", path.display())]
             }
-            Self::Git(Git::Network { .. } | Git::RemoteNotFound { .. }) => {
+            Self::Git(Git::Network { .. } | Git::NoAnswer { .. } | Git::RemoteNotFound { .. }) => {
                 hint("check the network and `git remote -v`; `SPINNEY_WORKSPACE__FETCH=never` works without the remote")
             }
             Self::Git(Git::PermissionDenied { .. }) => hint("see who owns it, and run the same command again"),

@@ -13,7 +13,7 @@ use spinney_core::Timestamp;
 
 use crate::credential::Credential;
 use crate::fetch::listed;
-use crate::file_lock::FileLock;
+use crate::file_lock::{FileLock, Wait};
 use crate::git::Git;
 use crate::network;
 use crate::repository::Repository;
@@ -41,8 +41,8 @@ impl Git {
         std::fs::create_dir_all(parent).map_err(|source| Error::io("make the directory", parent, source))?;
         let beside = |ending: &str| parent.join(format!(".{}.{ending}", name.to_string_lossy()));
         let options = self.options();
-        let wait = options.network_timeout + options.lock_timeout;
-        let lock = FileLock::acquire(&beside("lock"), &format!("clone {}", without_credentials(url)), wait).await?;
+        let wait = Wait::for_network(options, options.silence);
+        let lock = FileLock::acquire(&beside("lock"), &format!("clone {}", without_credentials(url)), &wait).await?;
         if destination.exists() {
             lock.remove();
             return Ok(false);
@@ -75,7 +75,8 @@ impl Git {
         let at = Timestamp::now();
         let secrets = Secrets::of_clone(&stored, credential);
         let asked = self.command(parent).env("GIT_CEILING_DIRECTORIES", parent);
-        let listing = network::list(secrets.go_with(asked), &stored, &["refs/heads/*".to_owned()]).await?;
+        let asked = secrets.go_with(asked).silence(self.options().silence);
+        let listing = network::list(asked, &stored, &["refs/heads/*".to_owned()]).await?;
         let format = if listing.refs.values().any(|commit| commit.as_str().len() == 64) { "sha256" } else { "sha1" };
         let init = self.command(parent).args(["init", "--quiet", "--bare", "--template="]);
         init.arg(format!("--object-format={format}")).arg("--").arg(directory).run().await?;
@@ -87,7 +88,8 @@ impl Git {
         if let Some(branch) = &listing.default_branch {
             repository.command().args(["symbolic-ref", "HEAD", &branch.local_ref()]).run().await?;
         }
-        let fetch = network::fetch(secrets.go_with(repository.command()), "origin");
+        let command = secrets.go_with(repository.command()).silence(network::silence_of_fetch(self.options().silence));
+        let fetch = network::fetch(command, "origin");
         let shallow = (depth > 0).then(|| format!("--depth={depth}"));
         fetch.args(shallow).args(["--tags", "--no-prune", "--", "origin", REFSPEC]).run().await?;
         repository.command().args(["pack-refs", "--all"]).run().await?;

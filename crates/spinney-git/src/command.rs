@@ -18,6 +18,7 @@ use crate::credential::Credential;
 use crate::git::Git;
 use crate::lock::RepositoryLock;
 use crate::process::{Running, collect};
+use crate::silence::fall_silent;
 use crate::{Error, Result, environment, redact_url};
 
 /// A git process to be.
@@ -32,6 +33,8 @@ pub struct Command {
     secrets: bool,
     stdin: Option<Vec<u8>>,
     timeout: Duration,
+    /// How long it may get nothing from its remote.
+    silence: Option<Duration>,
     accepted: Vec<i32>,
     /// Of how much stdout more is not wanted.
     enough: Option<usize>,
@@ -65,6 +68,7 @@ impl Command {
             secrets: false,
             stdin: None,
             timeout: git.options().command_timeout,
+            silence: None,
             accepted: vec![0],
             enough: None,
             held: None,
@@ -123,6 +127,12 @@ impl Command {
         self.timeout(timeout)
     }
 
+    /// Ends the process when the remote sent nothing for so long; without a limit, it has the time that a network needs.
+    pub(crate) fn silence(mut self, limit: Option<Duration>) -> Self {
+        self.silence = limit;
+        self
+    }
+
     /// Lets the process hold the repository's lock for as long as it runs, even without us.
     pub fn holding(mut self, lock: &RepositoryLock) -> Self {
         self.held = lock.descriptor();
@@ -149,13 +159,17 @@ impl Command {
         let child = self.spawn(&shown)?;
         let stdin = self.stdin.take();
         let running = Running::new(&child);
-        let collected = tokio::time::timeout(timeout, collect(child, stdin, self.enough, &shown)).await;
-        let output = match collected {
-            Ok(output) => output,
-            Err(_) => {
-                drop(running);
-                return Err(Error::Timeout { command: shown, after: timeout });
+        let (group, silence) = (child.id(), self.silence);
+        let silent = async {
+            match silence {
+                Some(limit) => fall_silent(group, limit).await,
+                None => std::future::pending().await,
             }
+        };
+        let output = tokio::select! {
+            output = collect(child, stdin, self.enough, &shown) => output,
+            () = tokio::time::sleep(timeout) => return Err(Error::Timeout { command: shown, after: timeout }),
+            () = silent => return Err(Error::NoAnswer { after: silence.unwrap_or_default() }),
         };
         running.ended();
         let output = output?;

@@ -56,6 +56,9 @@ pub enum Error {
     RemoteNotFound { detail: String },
     #[error("the remote can't be reached: {detail}")]
     Network { detail: String },
+    /// It may be there; it said nothing for so long.
+    #[error("the remote sent nothing for {}", seconds(*.after))]
+    NoAnswer { after: Duration },
     #[error("the remote refused the credentials, or there are none: {detail}")]
     Auth { detail: String },
 
@@ -120,13 +123,17 @@ impl Error {
     /// Whether the same call may well succeed in a while, without anybody's doing.
     #[must_use]
     pub fn is_temporary(&self) -> bool {
-        self.is_transient() || matches!(self, Self::Network { .. } | Self::Timeout { .. } | Self::LockTimeout { .. })
+        self.is_transient()
+            || matches!(
+                self,
+                Self::Network { .. } | Self::NoAnswer { .. } | Self::Timeout { .. } | Self::LockTimeout { .. }
+            )
     }
 
     /// Whether the remote could not be used, for whatever reason; what is known locally still stands.
     #[must_use]
     pub fn is_remote(&self) -> bool {
-        matches!(self, Self::Network { .. } | Self::Auth { .. } | Self::RemoteNotFound { .. })
+        matches!(self, Self::Network { .. } | Self::NoAnswer { .. } | Self::Auth { .. } | Self::RemoteNotFound { .. })
     }
 
     /// Wraps an error of the file system, telling a full disk and a refused access apart.

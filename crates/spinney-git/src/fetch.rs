@@ -15,7 +15,7 @@ use std::time::Duration;
 use spinney_core::{BranchName, CommitId, Timestamp, names};
 
 use crate::credential::Credential;
-use crate::file_lock::FileLock;
+use crate::file_lock::{FileLock, Wait};
 use crate::network::{self, Listing};
 use crate::record::{Record, RefRecord, RemoteRecord, is_fresh};
 use crate::remote::require_remote;
@@ -76,6 +76,7 @@ impl Repository {
         if let Some(known) = self.load_fresh(remote, wanted, max_age, started).await? {
             return Ok(known);
         }
+        self.require_answer(remote, started)?;
         let secrets = self.secrets(Errand::Fetch(remote), credential).await?;
         let pulls = || wanted.refs().filter(|name| !name.starts_with(BRANCHES));
         let patterns: Vec<String> = pulls().chain([ALL_BRANCHES.to_owned()]).collect();
@@ -133,7 +134,10 @@ impl Repository {
     }
 
     async fn list(&self, remote: &str, patterns: &[String], secrets: &Secrets<'_>) -> Result<Listing> {
-        let listed = network::list(secrets.go_with(self.command()), remote, patterns).await;
+        let listed = network::list(secrets.go_with(self.command()).silence(self.silence()), remote, patterns).await;
+        if let Err(Error::NoAnswer { .. }) = &listed {
+            self.save_silence(remote);
+        }
         listed.map_err(|error| secrets.explain(error))
     }
 
@@ -187,7 +191,8 @@ impl Repository {
     async fn run_fetch(&self, remote: &str, arguments: &[&str], secrets: &Secrets<'_>) -> Result<()> {
         let mut retry = Retry::default();
         loop {
-            let command = network::fetch(secrets.go_with(self.command()), remote);
+            let command = secrets.go_with(self.command()).silence(network::silence_of_fetch(self.silence()));
+            let command = network::fetch(command, remote);
             // It names no ref of ours: one that it misses was just deleted by somebody else.
             let fetched = command.args(arguments).run().await.map_err(|error| match error {
                 Error::MissingRef { name } => Error::LockContention { what: name },
@@ -225,9 +230,29 @@ impl Repository {
     }
 
     async fn fetch_lock(&self, remote: &str) -> Result<FileLock> {
-        let options = self.git().options();
-        let path = self.require_state_dir()?.join(format!("fetch-{}.lock", names::short_hash(remote)));
-        FileLock::acquire(&path, &format!("fetch {remote}"), options.network_timeout + options.lock_timeout).await
+        let wait = Wait::for_network(self.git().options(), self.silence());
+        FileLock::acquire(&self.fetch_file(remote, "lock")?, &format!("fetch {remote}"), &wait).await
+    }
+
+    fn fetch_file(&self, remote: &str, ending: &str) -> Result<std::path::PathBuf> {
+        Ok(self.require_state_dir()?.join(format!("fetch-{}.{ending}", names::short_hash(remote))))
+    }
+
+    /// Notes that a remote did not answer, for all who wait to ask it.
+    fn save_silence(&self, remote: &str) {
+        // Only a help: who does not find it asks by itself.
+        let _ = self.fetch_file(remote, "silent").map(|path| std::fs::write(path, Timestamp::now().to_string()));
+    }
+
+    /// Fails where somebody else found the remote silent since a time: many who wait do not ask it one after the other.
+    fn require_answer(&self, remote: &str, since: Timestamp) -> Result<()> {
+        let found = std::fs::metadata(self.fetch_file(remote, "silent")?).and_then(|found| found.modified());
+        let after = found.ok().and_then(|found| found.duration_since(std::time::UNIX_EPOCH).ok());
+        let is_later = |found: Duration| found.as_millis() > since.as_millisecond().unsigned_abs().into();
+        match (after.is_some_and(is_later), self.silence()) {
+            (true, Some(after)) => Err(Error::NoAnswer { after }),
+            _ => Ok(()),
+        }
     }
 
     fn record_path(&self) -> std::path::PathBuf {
@@ -237,7 +262,7 @@ impl Repository {
     /// Lays an answer over what is recorded of a remote.
     pub(crate) async fn save_record(&self, remote: &str, asked: RemoteRecord) -> Result<RemoteRecord> {
         let lock = self.require_state_dir()?.join("fetched.lock");
-        let _lock = FileLock::acquire(&lock, "record a fetch", self.git().options().lock_timeout).await?;
+        let _lock = FileLock::acquire(&lock, "record a fetch", &Wait::for_moment(self.git().options())).await?;
         let mut record = Record::load(&self.record_path());
         let known = record.remotes.entry(remote.to_owned()).or_default();
         known.default_branch = asked.default_branch;

@@ -17,7 +17,8 @@ use spinney_core::Timestamp;
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 use tokio::time::Instant;
 
-use crate::lock::Holder;
+use crate::git::GitOptions;
+use crate::lock::{Holder, OnWait};
 use crate::{Error, Result};
 
 /// One mutex for each lock file, so that tasks of this process queue in order instead of polling.
@@ -25,6 +26,32 @@ static QUEUES: LazyLock<Mutex<HashMap<PathBuf, Arc<AsyncMutex<()>>>>> = LazyLock
 
 const FIRST_POLL: Duration = Duration::from_millis(1);
 const LONGEST_POLL: Duration = Duration::from_millis(20);
+
+/// A lock that is not free after this long is worth telling.
+const TELL_AFTER: Duration = Duration::from_secs(1);
+
+/// How a lock is waited for.
+#[derive(Debug)]
+pub(crate) struct Wait {
+    at_most: Duration,
+    /// The same where whoever holds it is stopped.
+    for_stopped: Duration,
+    tell: Option<OnWait>,
+}
+
+impl Wait {
+    /// For one that is held for as long as files and refs are changed.
+    pub(crate) fn for_moment(options: &GitOptions) -> Self {
+        Self { at_most: options.lock_timeout, for_stopped: options.lock_timeout, tell: options.on_wait.clone() }
+    }
+
+    /// For one that is held for as long as a remote takes.
+    pub(crate) fn for_network(options: &GitOptions, silence: Option<Duration>) -> Self {
+        let at_most = options.network_timeout + options.lock_timeout;
+        let for_stopped = silence.unwrap_or(options.lock_timeout);
+        Self { at_most, for_stopped, tell: options.on_wait.clone() }
+    }
+}
 
 #[derive(Debug)]
 pub(crate) struct FileLock {
@@ -36,9 +63,23 @@ pub(crate) struct FileLock {
 
 impl FileLock {
     /// Waits for the lock, at most as long as said.
-    pub(crate) async fn acquire(path: &Path, purpose: &str, timeout: Duration) -> Result<Self> {
+    pub(crate) async fn acquire(path: &Path, purpose: &str, wait: &Wait) -> Result<Self> {
+        let acquiring = Self::acquire_in_turn(path, purpose, wait);
+        tokio::pin!(acquiring);
+        match tokio::time::timeout(TELL_AFTER, &mut acquiring).await {
+            Ok(acquired) => acquired,
+            Err(_) => {
+                if let (Some(tell), Some(holder)) = (&wait.tell, Holder::load(path)) {
+                    tell.tell(&holder);
+                }
+                acquiring.await
+            }
+        }
+    }
+
+    async fn acquire_in_turn(path: &Path, purpose: &str, wait: &Wait) -> Result<Self> {
         let started = Instant::now();
-        let deadline = started + timeout;
+        let deadline = started + wait.at_most;
         let queue = {
             let mut queues = QUEUES.lock().unwrap_or_else(PoisonError::into_inner);
             queues.entry(path.to_owned()).or_default().clone()
@@ -52,7 +93,9 @@ impl FileLock {
                 lock.sign(purpose);
                 return Ok(lock);
             }
-            if Instant::now() >= deadline {
+            let in_vain =
+                || started.elapsed() >= wait.for_stopped && Holder::load(path).is_some_and(|it| it.is_stopped());
+            if Instant::now() >= deadline || in_vain() {
                 return Err(waited_in_vain());
             }
             tokio::time::sleep(poll.mul_f64(0.5 + jitter())).await;

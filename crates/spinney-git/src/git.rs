@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::command::Command;
+use crate::lock::OnWait;
 use crate::stamp::Stamp;
 use crate::{Error, Result, environment};
 
@@ -26,6 +27,10 @@ pub struct GitOptions {
     pub command_timeout: Duration,
     pub network_timeout: Duration,
     pub lock_timeout: Duration,
+    /// How long a remote may send nothing while something is fetched; none: as long as all of it may take.
+    pub silence: Option<Duration>,
+    /// Is told whom a lock is waited for.
+    pub on_wait: Option<OnWait>,
     /// A file that remembers which git was checked, so that it is asked for its version once, not each time.
     pub remembered: Option<PathBuf>,
 }
@@ -40,6 +45,8 @@ impl GitOptions {
             command_timeout: Duration::from_secs(60),
             network_timeout: Duration::from_secs(600),
             lock_timeout: Duration::from_secs(60),
+            silence: None,
+            on_wait: None,
             remembered: None,
         }
     }

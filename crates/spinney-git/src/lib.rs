@@ -56,6 +56,7 @@ mod repository;
 mod retry;
 mod scratch;
 mod secrets;
+mod silence;
 mod stale_lock;
 mod stamp;
 mod stash;
@@ -88,7 +89,7 @@ pub use history::Unpushed;
 pub use index::{
     FileStat, FileTime, Index, IndexDirectory, IndexEntry, IndexMode, InvalidIndex, ObjectFormat, ObjectId,
 };
-pub use lock::{Holder, RepositoryLock};
+pub use lock::{Holder, OnWait, RepositoryLock};
 pub use push::{Lease, Pushed};
 pub use redact::{redact_url, without_credentials};
 pub use remote::Remote;

@@ -6,12 +6,13 @@
 use std::fmt;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::process::{Pid, test_kill_process};
 use spinney_core::Timestamp;
 
 use crate::Result;
-use crate::file_lock::FileLock;
+use crate::file_lock::{FileLock, Wait};
 use crate::repository::Repository;
 
 /// Proof that the repository is ours to change. Dropped, it is free again, unless a git process still runs with it.
@@ -37,8 +38,28 @@ impl Repository {
     /// Waits for the repository's lock; `purpose` is what others are told while it is held.
     pub async fn lock(&self, purpose: &str) -> Result<RepositoryLock> {
         let path = self.require_state_dir()?.join("lock");
-        let file = FileLock::acquire(&path, purpose, self.git().options().lock_timeout).await?;
+        let file = FileLock::acquire(&path, purpose, &Wait::for_moment(self.git().options())).await?;
         Ok(RepositoryLock { common_dir: self.common_dir().to_owned(), file })
+    }
+}
+
+/// Is told, once for each lock that is waited for longer than a moment, who holds it.
+#[derive(Clone)]
+pub struct OnWait(Arc<dyn Fn(&Holder) + Send + Sync>);
+
+impl OnWait {
+    pub fn new(tell: impl Fn(&Holder) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(tell))
+    }
+
+    pub(crate) fn tell(&self, holder: &Holder) {
+        (self.0)(holder);
+    }
+}
+
+impl fmt::Debug for OnWait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnWait")
     }
 }
 
@@ -57,6 +78,13 @@ impl Holder {
         let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) else { return false };
         // Without permission to signal it, it is there.
         !matches!(test_kill_process(pid), Err(rustix::io::Errno::SRCH))
+    }
+
+    /// Whether the process was stopped (`SIGSTOP`, Ctrl-Z), and so ends nothing; false where that can't be told.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
+        stat.rsplit_once(") ").is_some_and(|(_, fields)| fields.starts_with(['T', 't']))
     }
 
     pub(crate) fn load(path: &Path) -> Option<Self> {
@@ -80,7 +108,9 @@ impl Holder {
 impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { pid, purpose, since } = self;
-        if self.is_alive() {
+        if self.is_stopped() {
+            write!(f, "process {pid}, which is stopped, for `{purpose}` since {since}")
+        } else if self.is_alive() {
             write!(f, "process {pid} for `{purpose}` since {since}")
         } else {
             write!(

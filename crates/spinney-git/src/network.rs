@@ -1,6 +1,7 @@
 //! The calls that cross the network: what a remote has, and bringing it here.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use spinney_core::{BranchName, CommitId};
 
@@ -19,6 +20,12 @@ pub(crate) struct Listing {
 pub(crate) async fn list(command: Command, remote: &str, patterns: &[String]) -> Result<Listing> {
     let command = command.network().args(["ls-remote", "--symref", "--", remote, "HEAD"]).args(patterns);
     Ok(parse_listing(&command.text().await?))
+}
+
+/// How long a remote may be silent in a fetch. Where it can't be seen what a process gets, only the question before it,
+/// which is short, has a limit.
+pub(crate) fn silence_of_fetch(limit: Option<Duration>) -> Option<Duration> {
+    limit.filter(|_| cfg!(target_os = "linux"))
 }
 
 /// A fetch that changes only the refs it is told to: no `FETCH_HEAD`, no tags, no configuration, no submodules.

@@ -7,6 +7,7 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::command::Command;
 use crate::git::Git;
@@ -22,6 +23,7 @@ pub struct Repository {
     place: Arc<Place>,
     scratch: Option<Arc<ScratchObjects>>,
     known_url: Option<Arc<str>>,
+    silence: Option<Duration>,
 }
 
 #[derive(Debug)]
@@ -113,7 +115,8 @@ impl Repository {
 
     fn at(git: &Git, common_dir: PathBuf, root: Option<PathBuf>, bare: bool) -> Self {
         let place = Place { common_dir, root, bare, packed_refs: PackedRefs::default() };
-        Self { git: git.clone(), place: Arc::new(place), scratch: None, known_url: None }
+        let silence = git.options().silence;
+        Self { git: git.clone(), place: Arc::new(place), scratch: None, known_url: None, silence }
     }
 
     /// The same repository for questions that make objects on the way: its calls write them into a directory that goes
@@ -130,6 +133,16 @@ impl Repository {
     #[must_use]
     pub fn with_known_url(self, url: Option<&str>) -> Self {
         Self { known_url: url.map(Arc::from), ..self }
+    }
+
+    /// The same repository, whose remotes may send nothing for so long while something is fetched; zero: no limit.
+    #[must_use]
+    pub fn with_silence(self, limit: Duration) -> Self {
+        Self { silence: Some(limit).filter(|limit| !limit.is_zero()), ..self }
+    }
+
+    pub(crate) fn silence(&self) -> Option<Duration> {
+        self.silence
     }
 
     pub(crate) fn known_url(&self) -> Option<&str> {

@@ -132,3 +132,31 @@ async fn tasks_take_turns() {
         task.await.unwrap();
     }
 }
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_stopped_holder_is_waited_for_no_longer_than_said() {
+    let sandbox = Sandbox::new().await;
+    let root = sandbox.init("app");
+    let mut other = other_process("process_that_runs_a_slow_git_with_the_lock", &root, &sandbox.home());
+    until("the slow git", || root.join("started").exists()).await;
+    let kill = |signal: rustix::process::Signal| {
+        rustix::process::kill_process(rustix::process::Pid::from_child(&other), signal).unwrap();
+    };
+    kill(rustix::process::Signal::STOP);
+    let told = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let tell = {
+        let told = told.clone();
+        move |holder: &spinney_git::Holder| told.lock().unwrap().push(holder.to_string())
+    };
+    let (lock_timeout, on_wait) = (Duration::from_secs(2), Some(spinney_git::OnWait::new(tell)));
+    let git = Git::open(GitOptions { lock_timeout, on_wait, ..options(&sandbox.home()) }).await.unwrap();
+    let error = Repository::discover(&git, &root).await.unwrap().lock("second").await.unwrap_err();
+    let named = format!("process {}, which is stopped, for `new issue-42` since 20", other.id());
+    assert!(error.to_string().contains(&named), "{error}");
+    let told = told.lock().unwrap().clone();
+    assert!(told.len() == 1 && told[0].starts_with(&named), "{told:?}");
+    std::fs::write(root.join("release"), "").unwrap();
+    kill(rustix::process::Signal::CONT);
+    other.wait().unwrap();
+}

@@ -10,6 +10,8 @@ use spinney_core::config::{ConfigError, Layers};
 use spinney_core::{RepositoryId, Workspace};
 use spinney_engine::notice::{Notice, Phase, Warning};
 use spinney_engine::{Among, Context, Engine, EngineOptions, plural};
+use spinney_git::{Holder, OnWait};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::cli::{Color, Command, Global};
 use crate::commands;
@@ -40,21 +42,37 @@ impl App {
         Self { global, environment, ui, takes_interrupts: AtomicBool::new(false) }
     }
 
-    /// Runs a command; an interrupt drops what it was doing and undoes what it left open, unless the command takes
-    /// interrupts itself.
+    /// Runs a command. An interrupt, or being told to end, drops what it was doing, ends the processes that it started
+    /// and undoes what it left open, unless the command takes signals itself.
     pub async fn run(&self, command: Command) -> Result<u8> {
+        let mut told = Told::listen(&command);
+        let ended = match self.run_until_told(command, &mut told).await {
+            Ok(outcome) => return outcome,
+            Err(ended) => ended,
+        };
+        self.ui.progress.clear();
+        let undo = async {
+            if let Ok(engine) = self.open_engine().await {
+                let _ = engine.recover(&|_| {}).await;
+            }
+        };
+        // Who says it twice does not want to wait.
+        tokio::select! {
+            () = undo => {}
+            _ = told.heard() => {}
+        }
+        Err(ended)
+    }
+
+    /// What a command comes to; or, with all that it was doing dropped, how it was ended.
+    async fn run_until_told(&self, command: Command, told: &mut Told) -> Result<Result<u8>, CliError> {
         let mut running = std::pin::pin!(commands::run(self, command));
         loop {
             tokio::select! {
-                outcome = &mut running => return outcome,
-                Ok(()) = tokio::signal::ctrl_c() => if !self.takes_interrupts.load(Ordering::Relaxed) { break },
+                outcome = &mut running => return Ok(outcome),
+                ended = told.heard() => if !self.takes_interrupts.load(Ordering::Relaxed) { return Err(ended) },
             }
         }
-        self.ui.progress.clear();
-        if let Ok(engine) = self.open_engine().await {
-            let _ = engine.recover(&|_| {}).await;
-        }
-        Err(CliError::interrupted())
     }
 
     /// Leaves interrupts to the command that runs, from here on.
@@ -105,7 +123,10 @@ impl App {
             layers,
             environment: self.environment.all(),
         };
-        let engine = Engine::open_patiently(options, patience).await?;
+        let ui = self.ui.clone();
+        let tell =
+            move |holder: &Holder| ui.say(format!("waiting for {holder}, which holds a lock of this repository"));
+        let engine = Engine::open_patiently(options, patience).await?.telling_waits(OnWait::new(tell));
         match &self.global.account {
             Some(name) if !name.is_local() => {
                 engine.require_account(name).await?;
@@ -167,6 +188,42 @@ impl App {
                 Warning::Recovered { what } => self.ui.say(what),
                 other => self.ui.warn(warning_text(&other)),
             },
+        }
+    }
+}
+
+/// The signals that end a command.
+struct Told {
+    terminate: Option<Signal>,
+}
+
+impl Told {
+    fn listen(command: &Command) -> Self {
+        // These know by themselves what it means, or leave it to the system.
+        let listens = matches!(
+            command,
+            Command::Serve(_)
+                | Command::JobRun(_)
+                | Command::Run(_)
+                | Command::Retry(_)
+                | Command::Demo(_)
+                | Command::Logs(_)
+        );
+        let terminate = (!listens).then(|| signal(SignalKind::terminate()).ok()).flatten();
+        Self { terminate }
+    }
+
+    async fn heard(&mut self) -> CliError {
+        let terminated = async {
+            match &mut self.terminate {
+                Some(signal) => signal.recv().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            Ok(()) = tokio::signal::ctrl_c() => CliError::interrupted(),
+            Some(()) = terminated => CliError::terminated(),
+            else => std::future::pending().await,
         }
     }
 }

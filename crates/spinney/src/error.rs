@@ -51,6 +51,10 @@ impl CliError {
         Self::new(ErrorKind::Failed, "interrupted; what was half done is undone").with_status(130)
     }
 
+    pub fn terminated() -> Self {
+        Self::new(ErrorKind::Failed, "told to end; what was half done is undone").with_status(143)
+    }
+
     fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), hints: Vec::new(), reasons: Vec::new(), explanation: None, status: None }
     }

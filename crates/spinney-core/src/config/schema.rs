@@ -55,6 +55,8 @@ pub struct WorkspaceConfig {
     pub fetch: Fetch,
     /// Zero: fetch every time.
     pub fetch_max_age: Span,
+    /// Zero: no limit.
+    pub fetch_timeout: Span,
     /// Patterns of ignored files, relative to the main checkout and never leading out of it.
     #[serde(deserialize_with = "values::copy_patterns")]
     pub copy: Vec<String>,

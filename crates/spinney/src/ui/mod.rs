@@ -11,7 +11,7 @@ pub use spinney_server::words;
 use crate::ui::progress::Progress;
 
 /// How much to tell, and how.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Ui {
     pub quiet: bool,
     pub json: bool,
