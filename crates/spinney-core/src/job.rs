@@ -135,6 +135,9 @@ pub struct JobRequest {
     pub sha: Option<CommitId>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub fork: bool,
+    /// Whether `setup` runs for work from a fork or a review too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub setup: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<Work>,
     #[serde(skip_serializing_if = "Option::is_none")]

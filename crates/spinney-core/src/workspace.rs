@@ -197,6 +197,9 @@ pub struct Metadata {
     /// Until when it is kept after its job, in milliseconds since the Unix epoch; then it counts as stale.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_until_ms: Option<i64>,
+    /// Whether `setup` was not run in it, because what it holds came from a fork or is under review.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub setup_withheld: bool,
     /// What a workspace of the pool, or one to read in, was prepared with; none once it is somebody's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warm: Option<Warm>,

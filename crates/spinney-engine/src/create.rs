@@ -73,7 +73,8 @@ impl Engine {
             return Ok(attempt);
         }
         self.check_disk(context, &plan.commit).await?;
-        let workspace = self.new_workspace(context, request, plan);
+        let mut workspace = self.new_workspace(context, request, plan);
+        workspace.metadata.setup_withheld = self.withholds_setup(context, request, &plan.commit).await?;
         self.check_place(context, &workspace.path).await?;
         let data = CreateData {
             commit: plan.commit.clone(),
@@ -126,12 +127,14 @@ impl Engine {
     pub(crate) async fn create_again(
         &self,
         context: &Context,
+        request: &Request,
         mut workspace: Workspace,
         observer: Observer<'_>,
     ) -> Result<Attempt> {
         self.check_path(context, &workspace.path).await?;
         let (commit, exists) = self.find_lost_branch(context, &workspace).await?;
         let made_branch = (!exists).then(|| workspace.branch.clone());
+        workspace.metadata.setup_withheld = self.withholds_setup(context, request, &commit).await?;
         let data = CreateData { commit, made_branch, again: true };
         let lock = self.begin_operation()?;
         let operation = self.create_operation(&lock, &workspace, RETIRING, &data)?;

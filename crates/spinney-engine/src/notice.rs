@@ -41,6 +41,8 @@ pub enum Warning {
     FetchFailed { remote: String, cause: String, age: Option<Duration> },
     /// The repository's own `setup` was left out: nobody trusted it yet.
     SetupWithheld { lines: usize },
+    /// No `setup` was run: it would run what a fork, or a pull request under review, made of it.
+    ForeignSetupWithheld { lines: usize, flag: String, commit: String },
     /// A file that matched a `copy` pattern was left out.
     NotCopied { path: PathBuf, reason: &'static str },
     /// A workspace went to the trash to make room.
@@ -64,6 +66,14 @@ impl fmt::Display for Warning {
             Self::SetupWithheld { lines } => {
                 let lines = plural(*lines, "setup line");
                 write!(f, "{lines} of `spinney.toml` not run: nobody trusted it yet; see `spinney trust`")
+            }
+            Self::ForeignSetupWithheld { lines, flag, commit } => {
+                let lines = plural(*lines, "setup line");
+                write!(
+                    f,
+                    "{lines} not run: this is from a fork or a review, whose files it would run; look at them, then \
+                     `spinney new {flag} --setup` runs it, or `spinney trust --commit {commit}` before it is asked again"
+                )
             }
             Self::NotCopied { path, reason } => write!(f, "`{}` was not copied: {reason}", path.display()),
             Self::MadeRoom { name, evidence } => write!(f, "{name} went to the trash to make room ({evidence})"),

@@ -198,6 +198,16 @@ pub(crate) fn own_head(request: &Request) -> Option<&BranchName> {
     request.head.as_ref().filter(|_| request.work.kind == WorkKind::Pr && !request.fork)
 }
 
+/// Whether what a request checks out may be a stranger's: a review, or a pull request that is no branch of this
+/// repository.
+pub(crate) fn is_foreign(request: &Request) -> bool {
+    match request.work.kind {
+        WorkKind::Review => true,
+        WorkKind::Pr => own_head(request).is_none(),
+        _ => false,
+    }
+}
+
 async fn find_base(context: &Context, base: Option<&BranchName>, remote: Option<&Remote>) -> Result<Base> {
     let Some(name) = base.cloned().or_else(|| context.config().workspace.base.clone()) else {
         return default_base(context, remote).await;

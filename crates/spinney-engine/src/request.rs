@@ -19,6 +19,8 @@ pub struct Request {
     pub sha: Option<CommitId>,
     /// Whether the pull request comes from a fork.
     pub fork: bool,
+    /// Whether `setup` runs though the work is from a fork or a review.
+    pub setup: bool,
     /// Other work of this repository that this belongs to: issues first, then pull requests.
     pub links: Vec<Work>,
     /// A branch whose worktree is adopted, if there is one.
@@ -39,6 +41,7 @@ impl Request {
             head: None,
             sha: None,
             fork: false,
+            setup: false,
             links: Vec::new(),
             suggest: None,
             conversation: None,

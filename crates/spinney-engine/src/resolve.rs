@@ -40,8 +40,9 @@ impl Engine {
                 Found::Again => continue,
                 Found::No => self.adopt_matching(&context, request).await?,
             };
-            if let Some(resolution) = found {
+            if let Some(mut resolution) = found {
                 self.bind(request, &resolution.workspace).await?;
+                self.set_up_later(&context, request, &mut resolution.workspace, observer).await?;
                 return Ok((context, resolution));
             }
             let (fresh, plan) = self.plan(context, request, observer).await?;
@@ -97,7 +98,7 @@ impl Engine {
                     return self.hand_out(workspace, method, sharer).await;
                 }
                 Look::Lost(workspace) if method == Method::Reused => {
-                    return match self.create_again(context, workspace, observer).await? {
+                    return match self.create_again(context, request, workspace, observer).await? {
                         Attempt::Created(resolution) => Ok(Found::Yes(resolution)),
                         _ => Ok(Found::Again),
                     };

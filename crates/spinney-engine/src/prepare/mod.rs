@@ -3,6 +3,7 @@
 mod brought;
 pub(crate) mod copy;
 pub(crate) mod environment;
+mod foreign;
 pub(crate) mod ports;
 pub(crate) mod setup;
 
@@ -69,7 +70,9 @@ impl Engine {
         if let Some(untrusted) = context.untrusted.as_ref().filter(|untrusted| !untrusted.setup.is_empty()) {
             observer(Notice::Warning(Warning::SetupWithheld { lines: untrusted.setup.len() }));
         }
-        if !settings.setup.is_empty() {
+        if workspace.metadata.setup_withheld && !settings.setup.is_empty() {
+            observer(Notice::Warning(foreign::warning(context, workspace).await));
+        } else if !settings.setup.is_empty() {
             let mut environment = self.workspace_environment(context, workspace).await?;
             environment.push((SETUP_VARIABLE.into(), operation.as_str().into()));
             setup::run(&settings.setup, settings.setup_timeout.0, &workspace.path, &environment, observer).await?;

@@ -195,6 +195,7 @@ impl Run<'_> {
         request.head = hints.head;
         request.sha = hints.sha;
         request.fork = hints.fork;
+        request.setup = hints.setup;
         request.links = hints.links;
         request.suggest = hints.suggest;
         request.conversation = hints.conversation;

@@ -25,6 +25,9 @@ pub struct Metadata {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub keep_until_ms: Option<i64>,
+    /// Whether `setup` was not run in it, because what it holds came from a fork or is under review.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub setup_withheld: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub warm: Option<Warm>,
@@ -72,6 +75,7 @@ impl Metadata {
             migrated,
             pushed_commit,
             keep_until_ms,
+            setup_withheld,
             warm,
         } = metadata.clone();
         Self {
@@ -81,6 +85,7 @@ impl Metadata {
             migrated,
             pushed_commit: pushed_commit.map(|commit| commit.to_string()),
             keep_until_ms,
+            setup_withheld,
             warm: warm.map(Warm::of),
         }
     }

@@ -54,6 +54,7 @@ pub fn workspace(repository: &Repository, work: Work) -> Workspace {
             migrated: true,
             pushed_commit: Some("f".repeat(40).parse().unwrap()),
             keep_until_ms: Some(1_800_000_000_000),
+            setup_withheld: true,
             warm: None,
         },
         created_at: Timestamp::from_millisecond(1_700_000_000_001),

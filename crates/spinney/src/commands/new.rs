@@ -60,6 +60,9 @@ pub struct WorkArgs {
     /// The pull request comes from a fork
     #[arg(long, requires = "pr")]
     pub fork: bool,
+    /// Run `setup` though the work is from a fork or a review: its lines run that tree's own scripts
+    #[arg(long)]
+    pub setup: bool,
     /// A review of a pull request
     #[arg(long, value_name = "N", value_parser = parse_number, conflicts_with_all = ["thread", "task", "branch"])]
     review: Option<u64>,
@@ -112,6 +115,7 @@ pub async fn run(app: &App, args: NewArgs) -> Result<u8> {
     request.head = args.work.head;
     request.sha = args.work.sha;
     request.fork = args.work.fork;
+    request.setup = args.work.setup;
     request.links = args.links;
     request.suggest = args.suggest;
     request.conversation = args.conversation;

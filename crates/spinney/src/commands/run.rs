@@ -103,6 +103,7 @@ impl RunArgs {
             head: self.work.head.clone(),
             sha: self.work.sha.clone(),
             fork: self.work.fork,
+            setup: self.work.setup,
             links: self.links.clone(),
             suggest: self.suggest.clone(),
             ..JobRequest::default()

@@ -5,7 +5,8 @@ use std::io::{BufRead, IsTerminal};
 use clap::Args;
 use serde_json::json;
 use spinney_core::config::{Resolved, Source, TrustRequest};
-use spinney_core::{AgentName, RepositoryName};
+use spinney_core::{AgentName, CommitId, RepositoryName};
+use spinney_engine::{Context, Engine};
 
 use crate::app::App;
 use crate::error::{CliError, Result};
@@ -14,17 +15,23 @@ use crate::error::{CliError, Result};
 ///
 /// They are shown first, and remembered by content: when they change, they are shown again.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  spinney trust\n  spinney trust --yes")]
+#[command(after_help = "Examples:\n  spinney trust\n  spinney trust --yes\n  spinney trust --commit SHA")]
 pub struct TrustArgs {
     /// Agree without being asked
     #[arg(long, short)]
     yes: bool,
+    /// Agree to run `setup` in this commit of a fork or a review
+    #[arg(long, value_name = "SHA")]
+    commit: Option<CommitId>,
 }
 
 pub async fn run(app: &App, args: TrustArgs) -> Result<u8> {
     let engine = app.engine().await?;
     let context = app.context(&engine).await?;
     let name = &context.repository.name;
+    if let Some(commit) = &args.commit {
+        return trust_commit(app, &engine, &context, commit, args.yes).await;
+    }
     let Some(request) = &context.untrusted else {
         if app.ui.json {
             let setup = &context.config().workspace.setup;
@@ -48,6 +55,26 @@ pub async fn run(app: &App, args: TrustArgs) -> Result<u8> {
         );
     } else {
         app.ui.say("trusted, until it changes");
+    }
+    Ok(0)
+}
+
+/// Agrees to run `setup` with what one commit holds, though a stranger wrote it.
+async fn trust_commit(app: &App, engine: &Engine, context: &Context, commit: &CommitId, yes: bool) -> Result<u8> {
+    let name = &context.repository.name;
+    let setup = &context.config().workspace.setup;
+    if !app.ui.json {
+        app.ui.say(format!("{name} would run in a workspace that starts at {commit}, with the files of that commit:"));
+        setup.iter().for_each(|line| app.ui.say(format!("  {line}")));
+    }
+    if !yes && !confirmed(app)? {
+        return Err(CliError::failed("not trusted; `setup` does not run there"));
+    }
+    engine.trust_commit(context, commit).await?;
+    if app.ui.json {
+        app.ui.print_json(&json!({ "repository": name, "trusted": true, "commit": commit, "setup": setup }));
+    } else {
+        app.ui.say("trusted: this commit, and no other");
     }
     Ok(0)
 }

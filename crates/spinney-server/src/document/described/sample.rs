@@ -76,6 +76,7 @@ pub fn full_workspace() -> Workspace {
             migrated: true,
             pushed_commit: Some(commit()),
             keep_until_ms: Some(1),
+            setup_withheld: true,
             warm: Some(warm),
         },
         removed_at: Some(at(2)),
