@@ -205,7 +205,7 @@ async fn line(
 }
 
 async fn count_uncommitted(worktree: &Worktree) -> spinney_git::Result<usize> {
-    let status = worktree.load_status(&StatusOptions { untracked: true, ignored: false }).await?;
+    let status = worktree.load_status(&StatusOptions { untracked: true, ignored: false }).await?.require_known()?;
     let untracked = status.untracked.iter().filter(|entry| entry.path != Path::new(STATE_FILE)).count();
     Ok(status.changes.len() + untracked)
 }

@@ -80,6 +80,7 @@ struct RepositoryFile {
 impl Engine {
     /// Puts a repository's row, git and configuration together.
     pub(crate) async fn context(&self, repository: Repository, git: spinney_git::Repository) -> Result<Context> {
+        let git = self.guard_settings(&repository, git).await?;
         let file = self.load_repository_file(&git, None).await?;
         self.context_with(repository, git, file).await
     }

@@ -338,6 +338,9 @@ impl Error {
             {
                 vec![format!("`kill -CONT {0}` lets it go on, `kill -9 {0}` ends it", holder.pid)]
             }
+            Self::Git(Git::NotTrusted { .. }) | Self::Fetch { source: Git::NotTrusted { .. }, .. } => {
+                hint("`spinney trust` shows what it would run, and agrees to it; `git config --unset KEY` takes it out")
+            }
             Self::Fetch { .. } => hint("`SPINNEY_WORKSPACE__FETCH=auto` goes on with what is known"),
             Self::BranchInMainCheckout { .. } => {
                 hint("switch the main checkout to another branch, or choose another with `--branch NAME`")

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use spinney_core::config::Config;
-use spinney_git::{Difference, Kind, ObjectFormat, Status, StatusOptions, Survey, Unknown, Worktree};
+use spinney_git::{Difference, Kind, ObjectFormat, Opaque, Status, StatusOptions, Survey, Unknown, Worktree};
 
 use crate::Result;
 use crate::cleanup::is_cache;
@@ -37,6 +37,8 @@ pub(crate) struct Holdings {
     pub git_dirs: Vec<PathBuf>,
     /// Submodules that were checked out, and repositories that somebody added as if they were files.
     pub submodules: Vec<PathBuf>,
+    /// Repositories inside that git was not run in, for it would run what they name.
+    pub opaque: Vec<Opaque>,
     /// What has no content: pipes, and directories with nothing in them.
     pub hollow: Vec<PathBuf>,
     /// Every path of a file or link that the index does not have, but for those in caches and repositories.
@@ -74,7 +76,8 @@ impl Holdings {
 
     fn of(status: &Status, survey: Survey, unknown: Unknown, ignored: Vec<PathBuf>, caches: Vec<PathBuf>) -> Self {
         let changed: BTreeSet<&Path> = status.changes.iter().map(|change| change.path.as_path()).collect();
-        let mut held = Self { missing: survey.missing, submodules: survey.submodules, ..Self::default() };
+        let opaque = status.opaque.clone();
+        let mut held = Self { missing: survey.missing, submodules: survey.submodules, opaque, ..Self::default() };
         held.dirty = changed.iter().map(|path| (*path).to_owned()).collect();
         for file in survey.differing {
             if file.hidden {

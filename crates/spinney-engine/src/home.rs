@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use spinney_core::{NodeId, OperationId, RepositoryName, WorkspaceId, WorkspaceName};
+use spinney_core::{NodeId, OperationId, RepositoryId, RepositoryName, WorkspaceId, WorkspaceName};
 
 use crate::{Error, Result};
 
@@ -69,6 +69,12 @@ impl Home {
     #[must_use]
     pub fn git(&self) -> PathBuf {
         self.root.join("git.json")
+    }
+
+    /// What of its own git configuration a repository may run.
+    #[must_use]
+    pub fn settings_of(&self, repository: &RepositoryId) -> PathBuf {
+        self.root.join("settings").join(format!("{repository}.json"))
     }
 
     #[must_use]

@@ -66,6 +66,7 @@ impl Engine {
         match worktree.load_status(&StatusOptions { untracked: true, ignored: false }).await {
             Ok(status) => {
                 details.changed = Some(status.changes.len());
+                details.fault = status.opaque.first().map(|opaque| format!("{opaque}; git is not run there"));
                 let counted = status.untracked.iter().filter(|entry| entry.path != Path::new(STATE_FILE));
                 details.untracked = Some(counted.count());
             }

@@ -30,6 +30,7 @@ mod journal;
 mod links;
 mod lookup;
 pub mod notice;
+mod own_settings;
 mod plan;
 mod pool;
 mod populate;

@@ -326,6 +326,7 @@ impl Engine {
     async fn forget(&self, repository: &Repository) -> Result<()> {
         let mut db = self.store.write().await?;
         check_unused(&mut db, repository, |_| true).await?;
+        self.forget_settings(&repository.id);
         if db.delete_repository(&repository.id).await? {
             events::record_repository(&mut db, repository, "repository.removed")?;
         }

@@ -2,6 +2,7 @@
 
 use crate::Result;
 use crate::command::Command;
+use crate::executing::Runs;
 use crate::worktree::Worktree;
 
 const MAX_WORKERS: usize = 4;
@@ -10,7 +11,7 @@ impl Worktree {
     /// Writes index and files of HEAD. Needs no lock: only this worktree changes.
     pub async fn checkout(&self, lfs: bool) -> Result<()> {
         let secrets = self.checkout_secrets(lfs).await?;
-        let command = secrets.go_with(with_lfs(self.command(), lfs).network());
+        let command = secrets.go_with(with_lfs(self.command(), lfs).running(runs(lfs)).network());
         let command = command.config("checkout.workers", workers().to_string());
         let reset = command.args(["reset", "--hard", "--quiet", "--no-recurse-submodules"]).run().await;
         reset.map(drop).map_err(|error| secrets.explain(error))
@@ -20,7 +21,8 @@ impl Worktree {
     pub async fn checkout_index(&self) -> Result<()> {
         // What was only announced to the index (`add --intent-to-add`) stands there as this object, which need not exist.
         self.command().args(["hash-object", "-w", "--stdin"]).stdin_bytes(Vec::new()).run().await?;
-        let command = with_lfs(self.command(), false).config("checkout.workers", workers().to_string());
+        let command = with_lfs(self.command(), false).running(Runs::FILES);
+        let command = command.config("checkout.workers", workers().to_string());
         command.args(["checkout-index", "--all", "--force", "--index", "--quiet"]).run().await.map(drop)
     }
 
@@ -38,7 +40,8 @@ impl Worktree {
     /// Writes down anew how the files look that are as the index has them, so that nobody has to read them to know.
     pub async fn refresh_index(&self) -> Result<()> {
         // One that differs is not our question.
-        self.command().args(["update-index", "-q", "--refresh"]).accept(&[0, 1]).run().await.map(drop)
+        let command = self.command().running(Runs::FILES).args(["update-index", "-q", "--refresh"]);
+        command.accept(&[0, 1]).run().await.map(drop)
     }
 
     /// Writes the index as HEAD has it; the files stay as they are.
@@ -49,7 +52,8 @@ impl Worktree {
     /// Brings the contents that the LFS pointers stand for.
     pub async fn pull_lfs(&self) -> Result<()> {
         let secrets = self.secrets(None).await?;
-        let pull = secrets.go_with(self.command().network()).args(["lfs", "pull"]).run().await;
+        let command = self.command().running(runs(true)).network();
+        let pull = secrets.go_with(command).args(["lfs", "pull"]).run().await;
         pull.map(drop).map_err(|error| secrets.explain(error))
     }
 }
@@ -58,6 +62,11 @@ async fn write_plain_index(command: Command) -> Result<()> {
     let command = command.config("core.splitIndex", "false").config("core.untrackedCache", "false");
     let plain = ["update-index", "--index-version", "2", "--no-split-index", "--no-untracked-cache"];
     command.args(plain).arg("--force-write-index").run().await.map(drop)
+}
+
+/// What writing files makes git run; what LFS keeps elsewhere is brought by programs, too.
+pub(crate) fn runs(lfs: bool) -> Runs {
+    if lfs { Runs::FILES.and(Runs::REMOTES) } else { Runs::FILES }
 }
 
 /// How many processes write files. Two are a tenth to a third faster than one on two cores, more than there are cores

@@ -15,7 +15,9 @@ use tokio::time::Instant;
 
 use crate::classify::classify;
 use crate::credential::Credential;
+use crate::executing::Runs;
 use crate::git::Git;
+use crate::guard::Guarded;
 use crate::lock::RepositoryLock;
 use crate::process::{Running, collect};
 use crate::silence::fall_silent;
@@ -39,6 +41,8 @@ pub struct Command {
     /// Of how much stdout more is not wanted.
     enough: Option<usize>,
     held: Option<std::os::fd::OwnedFd>,
+    guarded: Option<Guarded>,
+    runs: Runs,
 }
 
 /// What a process that ended well left.
@@ -72,6 +76,8 @@ impl Command {
             accepted: vec![0],
             enough: None,
             held: None,
+            guarded: None,
+            runs: Runs::NOTHING,
         }
     }
 
@@ -93,6 +99,18 @@ impl Command {
     /// Sets configuration for this process only, through the environment: it may be secret.
     pub fn config(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.config.push((key.into(), value.into()));
+        self
+    }
+
+    /// Runs nothing that the repository's own configuration names, unless a person agreed to it.
+    pub(crate) fn guarded(mut self, guarded: Option<Guarded>) -> Self {
+        self.guarded = guarded;
+        self
+    }
+
+    /// Says what the call makes git run, if the configuration names programs for it.
+    pub(crate) fn running(mut self, runs: Runs) -> Self {
+        self.runs = self.runs.and(runs);
         self
     }
 
@@ -153,6 +171,10 @@ impl Command {
 
     /// Runs the process to its end.
     pub async fn run(mut self) -> Result<Output> {
+        if let Some(guarded) = &self.guarded {
+            // To ask what is in a configuration is a call, too.
+            Box::pin(guarded.require(&self.git, self.runs)).await?;
+        }
         let shown = self.shown();
         let started = Instant::now();
         let timeout = self.timeout;

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use spinney_core::CommitId;
 
 use crate::command::Command;
+use crate::executing::Runs;
 use crate::files::Files;
 use crate::status::seeing_all;
 use crate::worktree::Worktree;
@@ -102,7 +103,7 @@ impl Worktree {
             }
             let listed: Vec<u8> = paths.iter().flat_map(|path| [path.as_os_str().as_bytes(), b"\0"].concat()).collect();
             let update = || {
-                let command = seeing_all(command()).network().arg("update-index").args(options);
+                let command = seeing_all(command()).running(Runs::FILES).network().arg("update-index").args(options);
                 command.args(["-z", "--stdin"]).stdin_bytes(listed.clone())
             };
             self.repository().run_patiently(update).await?;

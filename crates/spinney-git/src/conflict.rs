@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use spinney_core::CommitId;
 
+use crate::executing::Runs;
 use crate::repository::Repository;
 use crate::{Error, Result};
 
@@ -22,7 +23,13 @@ pub enum MergeAttempt {
 impl Repository {
     /// Tries to merge two commits. The objects that this makes are unwanted: ask with [`Self::with_scratch_objects`].
     pub async fn attempt_merge(&self, ours: &CommitId, theirs: &CommitId) -> Result<MergeAttempt> {
-        let command = self.command().args(["merge-tree", "--write-tree", "--name-only", "--no-messages", "-z"]);
+        let command = self.command().running(Runs::MERGES).args([
+            "merge-tree",
+            "--write-tree",
+            "--name-only",
+            "--no-messages",
+            "-z",
+        ]);
         let merge = command.args([ours.as_str(), theirs.as_str()]).accept(&[0, 1]).run().await?;
         if merge.status == 0 {
             return Ok(MergeAttempt::Clean);

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use spinney_core::BranchName;
 
+use crate::executing::Executing;
 use crate::lock::Holder;
+use crate::nested::Opaque;
 
 /// How a branch that somebody else pushed to is told, for who has only the text.
 pub const REMOTE_HAS_MOVED_ON: &str = "has moved on: it has commits that are not here";
@@ -97,6 +99,12 @@ pub enum Error {
     Conflicted { path: PathBuf },
     #[error("a submodule could not be checked out: {detail}")]
     Submodule { detail: String },
+    /// The repository's own configuration runs something that nobody agreed to.
+    #[error("in the repository's own configuration {}, which nobody trusted yet: see `spinney trust`", listed(.settings))]
+    NotTrusted { settings: Vec<Executing> },
+    /// What a repository inside of the tree is asked runs something that its own configuration names.
+    #[error("{0}, so that git is not run there")]
+    Opaque(Opaque),
     #[error("git-lfs is not installed")]
     LfsMissing,
 
@@ -163,6 +171,10 @@ fn seconds(duration: Duration) -> String {
 
 fn short(name: &str) -> &str {
     name.strip_prefix("refs/heads/").unwrap_or(name)
+}
+
+fn listed(settings: &[Executing]) -> String {
+    settings.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn held_by(holder: Option<&Holder>) -> String {

@@ -10,6 +10,7 @@
 
 use spinney_core::{CommitId, Evidence, EvidenceKind, Merge};
 
+use crate::executing::Runs;
 use crate::pin::identity;
 use crate::repository::Repository;
 use crate::{Error, Result};
@@ -61,7 +62,7 @@ impl Repository {
     }
 
     async fn adds_nothing(&self, tip: &CommitId, base_tip: &CommitId) -> Result<bool> {
-        let command = self.command().args(["merge-tree", "--write-tree", "--no-messages", "-z"]);
+        let command = self.command().running(Runs::MERGES).args(["merge-tree", "--write-tree", "--no-messages", "-z"]);
         let merge = command.args([base_tip.as_str(), tip.as_str()]).accept(&[0, 1]).run();
         let (merge, base_tree) = tokio::join!(merge, self.load_tree(base_tip));
         let (merge, base_tree) = (merge?, base_tree?);

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use spinney_core::CommitId;
 
 use crate::checkout::{with_lfs, writing_few};
+use crate::executing::Runs;
 use crate::worktree::Worktree;
 use crate::{Error, Result};
 
@@ -47,7 +48,7 @@ impl Worktree {
     /// Moves index and files, not HEAD, from HEAD's commit to another; LFS pointers stay as they are. False where git
     /// refuses; then nothing was touched.
     pub(crate) async fn move_files(&self, from: &CommitId, to: &CommitId) -> Result<bool> {
-        let command = writing_few(with_lfs(self.command(), false));
+        let command = writing_few(with_lfs(self.command(), false)).running(Runs::FILES);
         let command = command.args(["read-tree", "-m", "-u", "--no-recurse-submodules", from.as_str(), to.as_str()]);
         match command.run().await {
             Ok(_) => Ok(true),

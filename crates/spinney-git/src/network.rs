@@ -7,6 +7,7 @@ use spinney_core::{BranchName, CommitId};
 
 use crate::Result;
 use crate::command::Command;
+use crate::executing::Runs;
 
 /// What a remote answered.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -18,7 +19,8 @@ pub(crate) struct Listing {
 
 /// Asks a remote for its default branch and some refs. `command` is one of the repository, or of none yet.
 pub(crate) async fn list(command: Command, remote: &str, patterns: &[String]) -> Result<Listing> {
-    let command = command.network().args(["ls-remote", "--symref", "--", remote, "HEAD"]).args(patterns);
+    let command =
+        command.running(Runs::REMOTES).network().args(["ls-remote", "--symref", "--", remote, "HEAD"]).args(patterns);
     Ok(parse_listing(&command.text().await?))
 }
 
@@ -31,6 +33,7 @@ pub(crate) fn silence_of_fetch(limit: Option<Duration>) -> Option<Duration> {
 /// A fetch that changes only the refs it is told to: no `FETCH_HEAD`, no tags, no configuration, no submodules.
 pub(crate) fn fetch(command: Command, remote: &str) -> Command {
     command
+        .running(Runs::REMOTES)
         .network()
         .config(format!("remote.{remote}.followRemoteHEAD"), "never")
         .args(["fetch", "--quiet", "--no-write-fetch-head", "--no-auto-maintenance", "--refmap="])

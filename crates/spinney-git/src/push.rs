@@ -16,6 +16,7 @@ use spinney_core::{BranchName, CommitId};
 use crate::classify::classify;
 use crate::command::{Command, Output};
 use crate::credential::Credential;
+use crate::executing::Runs;
 use crate::fetch::Wanted;
 use crate::push_parse::{Answer, parse_push, parse_words};
 use crate::remote::require_remote;
@@ -133,7 +134,7 @@ struct Target<'a> {
 
 impl Target<'_> {
     fn command(&self, repository: &Repository) -> Command {
-        self.secrets.go_with(repository.command().network())
+        self.secrets.go_with(repository.command().running(Runs::REMOTES).network())
     }
 
     /// The error that a failed process is. A remote may repeat our secret.

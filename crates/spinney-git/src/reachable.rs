@@ -56,20 +56,28 @@ impl Repository {
     /// Names the submodules of a worktree that have commits on none of their remotes. Their repositories live in the
     /// worktree's admin dir, and go where it goes.
     pub async fn load_unpushed_submodules(&self, worktree: &Worktree) -> Result<Vec<String>> {
-        let modules = worktree.admin_dir().join("modules");
-        let mut found = Vec::new();
-        find_git_dirs(&modules, &mut found).map_err(|source| Error::io("read", &modules, source))?;
         let mut unpushed = Vec::new();
-        for git_dir in found {
+        for (name, git_dir) in worktree.load_modules()? {
+            worktree.require_harmless_module(&name, &git_dir).await?;
             // The tree that it names may be gone; these questions need none.
             let command = self.git().command(&git_dir).env("GIT_DIR", &git_dir).env("GIT_WORK_TREE", &git_dir);
             let answer = command.args(["rev-list", "--count", "--all", "HEAD", "--not", "--remotes"]).text().await?;
             if number("git rev-list", &answer)? > 0 {
-                let name = git_dir.strip_prefix(&modules).unwrap_or(&git_dir);
                 unpushed.push(name.display().to_string());
             }
         }
         Ok(unpushed)
+    }
+}
+
+impl Worktree {
+    /// The git dirs of its submodules, each with its name.
+    pub(crate) fn load_modules(&self) -> Result<Vec<(PathBuf, PathBuf)>> {
+        let modules = self.admin_dir().join("modules");
+        let mut found = Vec::new();
+        find_git_dirs(&modules, &mut found).map_err(|source| Error::io("read", &modules, source))?;
+        let named = |git_dir: PathBuf| (git_dir.strip_prefix(&modules).unwrap_or(&git_dir).to_owned(), git_dir.clone());
+        Ok(found.into_iter().map(named).collect())
     }
 }
 

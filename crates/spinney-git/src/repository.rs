@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use crate::command::Command;
 use crate::git::Git;
+use crate::guard::Guarded;
 use crate::ref_files::{PackedRefs, RefFiles};
 use crate::scratch::ScratchObjects;
 use crate::worktree::read_pointer;
@@ -24,6 +25,7 @@ pub struct Repository {
     scratch: Option<Arc<ScratchObjects>>,
     known_url: Option<Arc<str>>,
     silence: Option<Duration>,
+    guard: Option<Guarded>,
 }
 
 #[derive(Debug)]
@@ -116,7 +118,7 @@ impl Repository {
     fn at(git: &Git, common_dir: PathBuf, root: Option<PathBuf>, bare: bool) -> Self {
         let place = Place { common_dir, root, bare, packed_refs: PackedRefs::default() };
         let silence = git.options().silence;
-        Self { git: git.clone(), place: Arc::new(place), scratch: None, known_url: None, silence }
+        Self { git: git.clone(), place: Arc::new(place), scratch: None, known_url: None, silence, guard: None }
     }
 
     /// The same repository for questions that make objects on the way: its calls write them into a directory that goes
@@ -139,6 +141,14 @@ impl Repository {
     #[must_use]
     pub fn with_silence(self, limit: Duration) -> Self {
         Self { silence: Some(limit).filter(|limit| !limit.is_zero()), ..self }
+    }
+
+    pub(crate) fn with_guard(self, guard: Option<Guarded>) -> Self {
+        Self { guard, ..self }
+    }
+
+    pub(crate) fn guard(&self) -> Option<&Guarded> {
+        self.guard.as_ref()
     }
 
     pub(crate) fn silence(&self) -> Option<Duration> {
@@ -204,6 +214,7 @@ impl Repository {
     /// a remote's relative path starts at the main checkout.
     pub fn command(&self) -> Command {
         let command = self.git.command(self.root().unwrap_or(self.common_dir())).env("GIT_DIR", self.common_dir());
+        let command = command.guarded(self.guard.clone());
         match &self.scratch {
             Some(objects) => objects.used_by(command),
             None => command,

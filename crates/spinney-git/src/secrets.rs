@@ -13,26 +13,11 @@
 
 use crate::command::Command;
 use crate::credential::{Credential, origin};
+use crate::executing::{Runs, runs};
 use crate::remote::require_remote;
 use crate::repository::Repository;
 use crate::worktree::Worktree;
 use crate::{Error, Result};
-
-/// Settings of HTTP that a repository may have of its own: they lead nowhere else and trust nobody else.
-const HARMLESS_HTTP: [&str; 10] = [
-    "emptyauth",
-    "extraheader",
-    "lowspeedlimit",
-    "lowspeedtime",
-    "maxrequestbuffer",
-    "maxrequests",
-    "minsessions",
-    "postbuffer",
-    "useragent",
-    "version",
-];
-/// What `git lfs install --local` writes.
-const LFS_FILTER: [&str; 4] = ["git-lfs clean -- %f", "git-lfs smudge -- %f", "git-lfs filter-process", "true"];
 
 /// What a process does out there.
 #[derive(Debug, Clone, Copy)]
@@ -188,31 +173,13 @@ fn find_diversion(stdout: &[u8], errand: Errand<'_>) -> Option<String> {
     None
 }
 
-/// Whether a setting has a say in what runs, or where a secret goes. Git gives the first and the last part of a key in
-/// small letters.
+/// Whether a setting has a say in what runs, or where a secret goes.
 fn is_diversion(key: &str, value: &str, errand: Errand<'_>) -> bool {
-    let Some((section, rest)) = key.split_once('.') else { return false };
-    let (middle, name) = rest.rsplit_once('.').unwrap_or(("", rest));
-    match section {
-        "core" => matches!(name, "askpass" | "gitproxy" | "sshcommand"),
-        "credential" => name == "helper",
-        "http" => !HARMLESS_HTTP.contains(&name),
-        "remote" => matches!(name, "proxy" | "receivepack" | "uploadpack" | "vcs"),
-        "fetch" => name == "bundleuri",
-        // Where git-lfs is not installed, git asks for an alias of that name.
-        "alias" => rest == "lfs" || rest.starts_with("lfs."),
-        "lfs" => {
-            name == "standalonetransferagent"
-                || ["customtransfer", "extension"].iter().any(|kind| middle.starts_with(kind))
-        }
-        "filter" => {
-            matches!(errand, Errand::Checkout)
-                && matches!(name, "clean" | "process" | "smudge")
-                && !(middle == "lfs" && LFS_FILTER.contains(&value))
-        }
-        "submodule" => name == "update" && value.starts_with('!'),
-        _ => false,
-    }
+    let counts = match errand {
+        Errand::Checkout => Runs::REMOTES.and(Runs::FILES),
+        Errand::Fetch(_) | Errand::Push(_) => Runs::REMOTES,
+    };
+    runs(key, value).meets(counts)
 }
 
 #[cfg(test)]

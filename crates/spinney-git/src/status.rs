@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use spinney_core::CommitId;
 
+use crate::executing::Runs;
+use crate::nested::Opaque;
 use crate::status_parse::parse_status;
 use crate::worktree::Worktree;
 use crate::{Error, Result};
@@ -29,13 +31,23 @@ pub struct Status {
     pub untracked: Vec<Entry>,
     /// Ignored files, and directories that are ignored as a whole.
     pub ignored: Vec<Entry>,
+    /// Repositories inside that could not be looked into: git would run what they name.
+    pub opaque: Vec<Opaque>,
 }
 
 impl Status {
+    /// The same, where all that lies in the tree could be looked into.
+    pub fn require_known(mut self) -> Result<Self> {
+        match self.opaque.pop() {
+            Some(opaque) => Err(Error::Opaque(opaque)),
+            None => Ok(self),
+        }
+    }
+
     /// Whether no tracked file differs and nothing untracked is there. Ignored files do not count.
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.changes.is_empty() && self.untracked.is_empty()
+        self.changes.is_empty() && self.untracked.is_empty() && self.opaque.is_empty()
     }
 }
 
@@ -70,7 +82,11 @@ impl Worktree {
     pub async fn load_status(&self, options: &StatusOptions) -> Result<Status> {
         let untracked = if options.untracked { "--untracked-files=all" } else { "--untracked-files=no" };
         let ignored = if options.ignored { "--ignored=matching" } else { "--ignored=no" };
-        self.run_status(&[untracked, ignored]).await
+        let options = [untracked, ignored];
+        let (status, links) = tokio::join!(self.run_status(&options), self.load_gitlinks());
+        let mut status = status?;
+        self.add_nested(&mut status, links?).await?;
+        Ok(status)
     }
 
     /// The same with all untracked and ignored files, for a tree that was moved: the links between submodules and their
@@ -90,14 +106,15 @@ impl Worktree {
 
     /// A `status` that sees through every setting that hides something.
     pub(crate) fn status_command(&self) -> crate::Command {
-        seeing_all(self.command()).args([
+        seeing_all(self.command()).running(Runs::FILES).args([
             "status",
             "--porcelain=v2",
             "-z",
             "--branch",
             "--no-ahead-behind",
             "--no-renames",
-            "--ignore-submodules=none",
+            // That they are at another commit is told; `add_nested` looks into them.
+            "--ignore-submodules=dirty",
         ])
     }
 }

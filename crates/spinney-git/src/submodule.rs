@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::checkout::with_lfs;
 use crate::credential::Credential;
+use crate::executing::Runs;
+use crate::nested::has_repository;
 use crate::worktree::{Worktree, read_pointer};
 use crate::{Error, Result};
 
@@ -32,7 +34,9 @@ impl Worktree {
     pub async fn load_gitlinks(&self) -> Result<Vec<PathBuf>> {
         let listed = self.command().args(["ls-files", "--stage", "-z"]).run().await?.stdout;
         let mut paths = parse_gitlinks(&listed);
-        paths.retain(|path| std::fs::symlink_metadata(self.path().join(path).join(".git")).is_ok());
+        paths.retain(|path| has_repository(&self.path().join(path)));
+        // A path in conflict comes once for each side.
+        paths.dedup();
         Ok(paths)
     }
 
@@ -40,8 +44,11 @@ impl Worktree {
     ///
     /// `submodule.active` for this call takes the place of `--init`, which would write the shared configuration.
     pub async fn update_submodules(&self, lfs: bool, credential: Option<&Credential>) -> Result<()> {
+        for (name, git_dir) in self.load_modules()? {
+            self.require_harmless_module(&name, &git_dir).await?;
+        }
         let secrets = self.secrets(credential).await?;
-        let command = secrets.go_with(with_lfs(self.command(), lfs).network());
+        let command = secrets.go_with(with_lfs(self.command(), lfs).running(Runs::FILES.and(Runs::REMOTES)).network());
         let command = command.config("submodule.active", ".").args(["submodule", "--quiet", "update", "--recursive"]);
         match command.run().await {
             Ok(_) => Ok(()),
@@ -64,7 +71,7 @@ impl Worktree {
 }
 
 /// Reads `<mode> <object> <stage>\t<path>\0` and keeps the entries that are no files of this repository.
-fn parse_gitlinks(stdout: &[u8]) -> Vec<PathBuf> {
+pub(crate) fn parse_gitlinks(stdout: &[u8]) -> Vec<PathBuf> {
     let entry = |entry: &[u8]| {
         let tab = entry.iter().position(|byte| *byte == b'\t')?;
         entry.starts_with(b"160000 ").then(|| PathBuf::from(OsStr::from_bytes(&entry[tab + 1..])))

@@ -3,7 +3,7 @@
 use spinney_core::{BranchName, CommitId};
 
 use crate::Result;
-use crate::checkout::{with_lfs, writing_few};
+use crate::checkout::{runs, with_lfs, writing_few};
 use crate::head::Head;
 use crate::lock::RepositoryLock;
 use crate::worktree::Worktree;
@@ -48,20 +48,20 @@ impl Worktree {
 
     async fn run_switch(&self, lfs: bool, arguments: &[&str]) -> Result<()> {
         let secrets = self.checkout_secrets(lfs).await?;
-        let command = secrets.go_with(writing_few(with_lfs(self.command(), lfs)));
+        let command = secrets.go_with(writing_few(with_lfs(self.command(), lfs)).running(runs(lfs)));
         let command = command.args(["switch", "--quiet", "--no-recurse-submodules", "--no-overwrite-ignore"]);
         command.args(arguments).run().await.map(drop).map_err(|error| secrets.explain(error))
     }
 
     /// Makes a branch at HEAD's commit and puts HEAD on it; no file is touched, and no upstream is set.
     pub async fn start_branch(&self, lock: &RepositoryLock, branch: &BranchName) -> Result<()> {
-        let command = self.command().holding(lock);
+        let command = self.command().running(runs(false)).holding(lock);
         command.args(["switch", "--quiet", "--no-track", "-c", branch.as_str()]).run().await.map(drop)
     }
 
     /// Puts HEAD on a branch that stands at HEAD's commit.
     pub async fn continue_branch(&self, lock: &RepositoryLock, branch: &BranchName) -> Result<()> {
-        let command = self.command().holding(lock);
+        let command = self.command().running(runs(false)).holding(lock);
         let arguments = ["switch", "--quiet", "--no-recurse-submodules", "--no-guess", branch.as_str()];
         command.args(arguments).run().await.map(drop)
     }

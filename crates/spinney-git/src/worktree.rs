@@ -132,6 +132,10 @@ impl Worktree {
     pub fn command(&self) -> Command {
         let command = self.repository.git().command(&self.path);
         let command = command.env("GIT_DIR", &self.admin_dir).env("GIT_WORK_TREE", &self.path);
+        // Not what the admin dir says: an agent can write there, and the configuration would be another one.
+        let command = command.env("GIT_COMMON_DIR", self.repository.common_dir());
+        let guard = self.repository.guard().cloned().map(|guard| guard.of_worktree(&self.admin_dir));
+        let command = command.guarded(guard);
         self.tag.iter().fold(command, |command, (variable, value)| command.env(variable, value))
     }
 }

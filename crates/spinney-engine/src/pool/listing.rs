@@ -24,7 +24,7 @@ impl Engine {
     pub(super) async fn list_member(&self, context: &Context, member: &Workspace, tree: &Worktree) -> Option<String> {
         let format = ObjectFormat::of(&member.base_commit);
         let held = Holdings::load(context.config(), tree, format, Stands::InItsPlace).await.ok()?;
-        if held.hidden {
+        if held.hidden || !held.opaque.is_empty() {
             return None;
         }
         let mut listed: Vec<PathBuf> = held.kept();

@@ -252,7 +252,7 @@ fn hold(path: &Path, lock: &File, how: FlockOperation) -> Result<()> {
 
 /// What git sees that is not as the commit has it.
 async fn changes(tree: &Worktree, row: &Workspace) -> Result<Vec<String>> {
-    let status = tree.load_status(&StatusOptions { untracked: true, ignored: true }).await?;
+    let status = tree.load_status(&StatusOptions { untracked: true, ignored: true }).await?.require_known()?;
     let shown = |path: &Path, way: &str| format!("{} ({way})", row.path.join(path).display());
     let changed = status.changes.iter().map(|change| {
         let is_there = row.path.join(&change.path).symlink_metadata().is_ok();

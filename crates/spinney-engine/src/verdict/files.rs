@@ -33,6 +33,9 @@ pub(super) async fn judge_files(
         }
         Err(error) => return findings.unverifiable("what changed", error.in_full()),
     };
+    for opaque in &held.opaque {
+        findings.unverifiable("what a repository inside holds", format!("{opaque}; git is not run there"));
+    }
     findings.count(ReasonCode::Dirty, "file", shown(&held.dirty));
     findings.count(ReasonCode::Converted, "file", shown(&held.converted));
     let counts = |path: &&PathBuf| path.as_path() != Path::new(STATE_FILE);

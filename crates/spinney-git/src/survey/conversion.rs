@@ -41,7 +41,8 @@ pub(super) enum Conversion {
 impl Worktree {
     /// A call for this worktree that does not run inside of it: whoever looks for processes there must not find it.
     pub(super) fn command_outside(&self) -> Command {
-        self.repository().command().env("GIT_DIR", self.admin_dir())
+        let repository = self.repository();
+        repository.command().env("GIT_DIR", self.admin_dir()).env("GIT_COMMON_DIR", repository.common_dir())
     }
 
     /// Whether only git can tell which files it converts.

@@ -1,4 +1,5 @@
-//! `spinney trust`: a person agrees to what the repository's own file would run, and to the agents that it sets.
+//! `spinney trust`: a person agrees to what the repository's own file would run, to the agents that it sets, and to what
+//! its own git configuration makes git run.
 
 use std::io::{BufRead, IsTerminal};
 
@@ -7,13 +8,16 @@ use serde_json::json;
 use spinney_core::config::{Resolved, Source, TrustRequest};
 use spinney_core::{AgentName, CommitId, RepositoryName};
 use spinney_engine::{Context, Engine};
+use spinney_git::Executing;
 
 use crate::app::App;
 use crate::error::{CliError, Result};
+use crate::ui::words;
 
-/// Agree to the `setup` commands and the agents of the repository's own `spinney.toml`
+/// Agree to the `setup` commands and the agents of the repository's own `spinney.toml`, and to what its git configuration runs
 ///
-/// They are shown first, and remembered by content: when they change, they are shown again.
+/// They are shown first, and remembered by content: when they change, they are shown again. Of the git configuration, only
+/// what a repository has of its own counts: filters, merge drivers, `core.sshCommand` and the like.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  spinney trust\n  spinney trust --yes\n  spinney trust --commit SHA")]
 pub struct TrustArgs {
@@ -32,31 +36,53 @@ pub async fn run(app: &App, args: TrustArgs) -> Result<u8> {
     if let Some(commit) = &args.commit {
         return trust_commit(app, &engine, &context, commit, args.yes).await;
     }
-    let Some(request) = &context.untrusted else {
-        if app.ui.json {
-            let setup = &context.config().workspace.setup;
-            let agents = agents_of_repository(&context.resolved);
-            app.ui.print_json(&json!({ "repository": name, "trusted": true, "setup": setup, "agents": agents }));
-        } else {
-            app.ui.say(format!("{name}: nothing that needs trust, or trusted already"));
+    let (own, new) = engine.load_own_settings(&context).await?;
+    let is_asked = context.untrusted.is_some() || !new.is_empty();
+    if is_asked {
+        if !app.ui.json {
+            context.untrusted.iter().for_each(|request| show(app, name, request));
+            show_settings(app, name, &new);
         }
-        return Ok(0);
-    };
-    if !app.ui.json {
-        show(app, name, request);
+        if !args.yes && !confirmed(app)? {
+            return Err(CliError::failed(
+                "not trusted; its set-up and agents don't count, and git does not run the rest",
+            ));
+        }
     }
-    if !args.yes && !confirmed(app)? {
-        return Err(CliError::failed("not trusted; its set-up and agents don't count"));
+    if let Some(request) = &context.untrusted {
+        engine.trust(&context, request).await?;
     }
-    engine.trust(&context, request).await?;
-    if app.ui.json {
-        app.ui.print_json(
-            &json!({ "repository": name, "trusted": true, "setup": request.setup, "agents": request.agents }),
-        );
-    } else {
-        app.ui.say("trusted, until it changes");
+    if !new.is_empty() {
+        engine.trust_settings(&context, &own)?;
+    }
+    match (app.ui.json, is_asked) {
+        (true, _) => {
+            let (setup, agents) = match &context.untrusted {
+                Some(request) => (&request.setup, request.agents.clone()),
+                None => (&context.config().workspace.setup, agents_of_repository(&context.resolved)),
+            };
+            let setting = |it: &Executing| json!({ "key": it.key, "value": it.value, "file": it.file });
+            let settings: Vec<_> = own.executing.iter().map(setting).collect();
+            app.ui.print_json(
+                &json!({ "repository": name, "trusted": true, "setup": setup, "agents": agents, "settings": settings }),
+            );
+        }
+        (false, true) => app.ui.say("trusted, until it changes"),
+        (false, false) => app.ui.say(format!("{name}: nothing that needs trust, or trusted already")),
     }
     Ok(0)
+}
+
+/// Shows what git would run because the repository's own configuration says so.
+fn show_settings(app: &App, name: &RepositoryName, settings: &[Executing]) {
+    if settings.is_empty() {
+        return;
+    }
+    app.ui.say(format!("git would run in {name}, because its own configuration says so since it was last trusted:"));
+    for Executing { key, value, file } in settings {
+        let (key, value) = (words::plain(key), words::plain(value));
+        app.ui.say(format!("  {key} = {value}  ({})", file.display()));
+    }
 }
 
 /// Agrees to run `setup` with what one commit holds, though a stranger wrote it.
