@@ -13,6 +13,7 @@ use crate::executing::Executing;
 use crate::own_config::OwnConfig;
 use crate::status::{Change, Status, SubmoduleChange, seeing_all};
 use crate::status_parse::parse_status;
+use crate::submodule::parse_gitlinks;
 use crate::worktree::{Worktree, read_pointer};
 use crate::{Error, Result};
 
@@ -30,7 +31,9 @@ pub struct Opaque {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Why {
     Runs(Executing),
-    Place(&'static str),
+    Place(String),
+    /// Git would read it, too, or wait for it.
+    Unreadable(String),
 }
 
 impl fmt::Display for Opaque {
@@ -38,8 +41,23 @@ impl fmt::Display for Opaque {
         let path = spinney_core::names::for_message(&self.path.to_string_lossy());
         match &self.why {
             Why::Runs(setting) => write!(f, "in the configuration of the repository `{path}` {setting}"),
-            Why::Place(reason) => write!(f, "of the repository `{path}` {reason}"),
+            Why::Place(reason) | Why::Unreadable(reason) => write!(f, "of the repository `{path}` {reason}"),
         }
+    }
+}
+
+/// The repositories inside of a tree.
+#[derive(Debug, Default)]
+pub(crate) struct Nested {
+    /// By its path, with those inside of it.
+    harmless: Vec<(PathBuf, Vec<Harmless>)>,
+    opaque: Vec<Opaque>,
+}
+
+impl Nested {
+    /// How far git may look at them by itself: not even at their HEADs, where one's configuration would be read.
+    pub(crate) fn option(&self) -> &'static str {
+        if self.opaque.is_empty() { "--ignore-submodules=dirty" } else { "--ignore-submodules=all" }
     }
 }
 
@@ -51,17 +69,44 @@ struct Harmless {
 }
 
 impl Worktree {
-    /// Adds to a status what changed in the repositories inside of the tree.
-    pub(crate) async fn add_nested(&self, status: &mut Status, links: Vec<PathBuf>) -> Result<()> {
-        for path in links {
-            let change = match self.load_nested(&path).await? {
-                Ok(None) => continue,
-                Ok(Some(change)) => change,
-                Err(opaque) => {
-                    status.opaque.push(opaque);
-                    continue;
-                }
+    /// Finds what lies in each repository inside of the tree, before git itself comes near one.
+    pub(crate) async fn find_nested(&self) -> Result<Nested> {
+        let mut nested = Nested::default();
+        for path in self.load_gitlinks().await? {
+            match self.find_inside(&path).await? {
+                Ok(inside) => nested.harmless.push((path, inside)),
+                Err(opaque) if matches!(opaque.why, Why::Unreadable(_)) => return Err(Error::Opaque(opaque)),
+                Err(opaque) => nested.opaque.push(opaque),
+            }
+        }
+        Ok(nested)
+    }
+
+    /// One of them, and all inside of it.
+    async fn find_inside(&self, path: &Path) -> Result<Result<Vec<Harmless>, Opaque>> {
+        let mut inside = Vec::new();
+        let mut waiting = vec![(path.to_owned(), 1)];
+        while let Some((path, level)) = waiting.pop() {
+            if level > MOST_LEVELS {
+                let why = Why::Place("it is not known what it holds: it lies too deep".to_owned());
+                return Ok(Err(Opaque { path, why }));
+            }
+            let found = match self.require_harmless(&path).await? {
+                Ok(found) => found,
+                Err(opaque) => return Ok(Err(opaque)),
             };
+            let listed = self.command_in(&found).args(["ls-files", "--stage", "-z"]).run().await?.stdout;
+            let links = parse_gitlinks(&listed).into_iter().filter(|link| has_repository(&found.files.join(link)));
+            waiting.extend(links.map(|link| (path.join(link), level + 1)));
+            inside.push(found);
+        }
+        Ok(Ok(inside))
+    }
+
+    /// Adds to a status what changed in the repositories inside of the tree.
+    pub(crate) async fn add_nested(&self, status: &mut Status, nested: Nested) -> Result<()> {
+        for (path, inside) in nested.harmless {
+            let Some(change) = self.load_changes(&inside).await? else { continue };
             match status.changes.iter_mut().find(|known| known.path == path) {
                 Some(known) => {
                     let commit = known.submodule.is_some_and(|known| known.commit);
@@ -77,40 +122,25 @@ impl Worktree {
                 }),
             }
         }
+        status.opaque = nested.opaque;
         Ok(())
     }
 
-    /// What changed in one, and in those inside of it; none where nothing did.
-    async fn load_nested(&self, path: &Path) -> Result<Result<Option<SubmoduleChange>, Opaque>> {
+    /// What changed in one and in those inside of it; none where nothing did.
+    async fn load_changes(&self, inside: &[Harmless]) -> Result<Option<SubmoduleChange>> {
         let mut sum = SubmoduleChange { commit: false, modified: false, untracked: false };
-        let mut waiting = vec![(path.to_owned(), 1)];
-        while let Some((path, level)) = waiting.pop() {
-            let opaque = |reason| Opaque { path: path.clone(), why: Why::Place(reason) };
-            if level > MOST_LEVELS {
-                return Ok(Err(opaque("it is not known what it holds: it lies too deep")));
-            }
-            let found = match self.require_harmless(&path).await? {
-                Ok(found) => found,
-                Err(opaque) => return Ok(Err(opaque)),
-            };
-            let (status, listed) = tokio::join!(
-                seeing_all(self.command_in(&found)).args(STATUS).run(),
-                self.command_in(&found).args(["ls-files", "--stage", "-z"]).run()
-            );
-            let status = parse_status(&status?.stdout);
+        for found in inside {
+            let status = parse_status(&seeing_all(self.command_in(found)).args(STATUS).run().await?.stdout);
             sum.modified |= !status.changes.is_empty();
             sum.untracked |= !status.untracked.is_empty();
-            let links = crate::submodule::parse_gitlinks(&listed?.stdout).into_iter();
-            let inside = links.filter(|link| has_repository(&found.files.join(link)));
-            waiting.extend(inside.map(|link| (path.join(link), level + 1)));
         }
-        Ok(Ok((sum.modified || sum.untracked).then_some(sum)))
+        Ok((sum.modified || sum.untracked).then_some(sum))
     }
 
     /// Finds the git dir of a repository at a path of the tree, if its configuration runs nothing.
     async fn require_harmless(&self, path: &Path) -> Result<Result<Harmless, Opaque>> {
         let files = self.path().join(path);
-        let opaque = |reason| Opaque { path: path.to_owned(), why: Why::Place(reason) };
+        let opaque = |reason: &str| Opaque { path: path.to_owned(), why: Why::Place(reason.to_owned()) };
         let pointer = files.join(".git");
         let kind = std::fs::symlink_metadata(&pointer).map_err(|source| Error::io("open", &pointer, source))?;
         let git_dir = if kind.is_dir() {
@@ -133,13 +163,15 @@ impl Worktree {
     async fn check_git_dir(&self, path: &Path, git_dir: &Path) -> Result<Result<(), Opaque>> {
         let opaque = |why| Ok(Err(Opaque { path: path.to_owned(), why }));
         if std::fs::symlink_metadata(git_dir.join("commondir")).is_ok() {
-            return opaque(Why::Place("`commondir` leads to another one"));
+            return opaque(Why::Place("`commondir` leads to another one".to_owned()));
         }
         let roots = ["config", "config.worktree"].map(|name| git_dir.join(name));
-        let found = OwnConfig::load(self.repository().git(), &roots).await?;
-        match found.executing.into_iter().next() {
-            Some(setting) => opaque(Why::Runs(setting)),
-            None => Ok(Ok(())),
+        match OwnConfig::load(self.repository().git(), &roots).await {
+            Ok(found) => match found.executing.into_iter().next() {
+                Some(setting) => opaque(Why::Runs(setting)),
+                None => Ok(Ok(())),
+            },
+            Err(error) => opaque(Why::Unreadable(format!("the configuration is not usable ({error})"))),
         }
     }
 

@@ -82,10 +82,9 @@ impl Worktree {
     pub async fn load_status(&self, options: &StatusOptions) -> Result<Status> {
         let untracked = if options.untracked { "--untracked-files=all" } else { "--untracked-files=no" };
         let ignored = if options.ignored { "--ignored=matching" } else { "--ignored=no" };
-        let options = [untracked, ignored];
-        let (status, links) = tokio::join!(self.run_status(&options), self.load_gitlinks());
-        let mut status = status?;
-        self.add_nested(&mut status, links?).await?;
+        let nested = self.find_nested().await?;
+        let mut status = self.run_status(&[untracked, ignored, nested.option()]).await?;
+        self.add_nested(&mut status, nested).await?;
         Ok(status)
     }
 
@@ -113,8 +112,6 @@ impl Worktree {
             "--branch",
             "--no-ahead-behind",
             "--no-renames",
-            // That they are at another commit is told; `add_nested` looks into them.
-            "--ignore-submodules=dirty",
         ])
     }
 }

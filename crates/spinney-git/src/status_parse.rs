@@ -187,7 +187,7 @@ mod tests {
             untracked in proptest::collection::vec(entry(), 0..6),
             ignored in proptest::collection::vec(entry(), 0..6),
         ) {
-            let status = Status { head, branch, changes, untracked, ignored };
+            let status = Status { head, branch, changes, untracked, ignored, opaque: Vec::new() };
             prop_assert_eq!(parse_status(&written(&status)), status);
         }
 

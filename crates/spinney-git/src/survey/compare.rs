@@ -8,8 +8,8 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use super::lfs;
-use crate::executing::Runs;
 use crate::checkout::with_lfs;
+use crate::executing::Runs;
 use crate::index::{BlobHasher, Index, IndexEntry, IndexMode};
 use crate::worktree::Worktree;
 use crate::{Result, scratch};
@@ -89,7 +89,8 @@ impl Worktree {
         let aside = scratch::directory(&self.repository().require_state_dir()?, scratch::INDEX)?;
         let paths = batch.iter().flat_map(|position| [&index.entries()[*position].path, b"\0".as_slice()].concat());
         let prefix = [b"--prefix=", aside.path().as_os_str().as_bytes(), b"/"].concat();
-        let command = with_lfs(self.command(), false).running(Runs::FILES).args(["checkout-index", "--quiet", "--force"]);
+        let command =
+            with_lfs(self.command(), false).running(Runs::FILES).args(["checkout-index", "--quiet", "--force"]);
         let command = command.arg(std::ffi::OsStr::from_bytes(&prefix)).args(["-z", "--stdin"]);
         // A file that it can't write does not keep it from the others.
         command.stdin_bytes(paths.collect()).accept(&[0, 1, 128]).run().await?;
