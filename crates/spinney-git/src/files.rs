@@ -43,7 +43,9 @@ impl Worktree {
         let status = self.load_status(&StatusOptions { untracked: true, ignored }).await?;
         let mut files = Files { head: status.head, ..Files::default() };
         let format = files.head.as_ref().map_or(ObjectFormat::Sha1, ObjectFormat::of);
-        for change in status.changes {
+        // Git would run what these name.
+        let opaque: Vec<PathBuf> = status.opaque.iter().map(|opaque| opaque.path.clone()).collect();
+        for change in status.changes.into_iter().filter(|change| !opaque.contains(&change.path)) {
             let identity = match change.submodule {
                 Some(_) if self.path().join(&change.path).is_dir() => self.identity_of_submodule(&change.path).await,
                 _ => self.identity_of(&change.path, format),
@@ -64,6 +66,9 @@ impl Worktree {
                 files.changed.insert(entry.path, identity);
             }
         }
+        files.repositories.extend(opaque);
+        files.repositories.sort();
+        files.repositories.dedup();
         for entry in status.ignored {
             let identity = (!entry.directory).then(|| self.identity_of(&entry.path, format));
             files.ignored.insert(entry.path, identity);
