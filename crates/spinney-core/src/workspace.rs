@@ -171,6 +171,14 @@ pub struct Workspace {
     pub size: Option<Size>,
 }
 
+impl Workspace {
+    /// Whether its branch was made for it. Rows of older versions do not tell; their branches count as somebody's.
+    #[must_use]
+    pub fn made_its_branch(&self) -> bool {
+        self.metadata.made_branch.as_ref() == Some(&self.branch)
+    }
+}
+
 /// What a tree took on disk when it was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
@@ -191,6 +199,9 @@ pub struct Metadata {
     /// Whether an import took it over from another tool.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub migrated: bool,
+    /// The branch that we made for it. A branch that was there before is somebody's, and is never deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub made_branch: Option<BranchName>,
     /// The commit of it that we pushed last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pushed_commit: Option<CommitId>,

@@ -135,6 +135,9 @@ impl Engine {
         let (commit, exists) = self.find_lost_branch(context, &workspace).await?;
         let made_branch = (!exists).then(|| workspace.branch.clone());
         workspace.metadata.setup_withheld = self.withholds_setup(context, request, &commit).await?;
+        if made_branch.is_some() {
+            workspace.metadata.made_branch.clone_from(&made_branch);
+        }
         let data = CreateData { commit, made_branch, again: true };
         let lock = self.begin_operation()?;
         let operation = self.create_operation(&lock, &workspace, RETIRING, &data)?;
@@ -195,7 +198,10 @@ impl Engine {
             }
             Err(first) => first,
         };
-        let undone = self.undo(context, &running.operation, &workspace, data, &first.in_full()).await;
+        // A branch that somebody else made meanwhile is theirs.
+        let taken = matches!(first, Error::Git(spinney_git::Error::BranchExists { .. }));
+        let made = if taken { &CreateData { made_branch: None, ..data.clone() } } else { data };
+        let undone = self.undo(context, &running.operation, &workspace, made, &first.in_full()).await;
         let what = match undone {
             Ok(None) => None,
             Ok(Some(left)) => Some(format!("not all that was made could be deleted: {}", left.in_full())),
@@ -362,7 +368,7 @@ impl Engine {
             title: request.title.clone(),
             pull_request: (request.work.kind == WorkKind::Pr).then(|| request.work.key.clone()),
             platform: request.platform,
-            metadata: metadata(request),
+            metadata: metadata(request, plan),
             ..self.new_row(context, marker, WorkspaceStatus::Creating)
         }
     }
@@ -445,8 +451,9 @@ fn delete_all(moved: &[PathBuf]) -> Result<()> {
     moved.iter().map(delete).fold(Ok(()), Result::and)
 }
 
-fn metadata(request: &Request) -> Metadata {
-    let mut metadata = Metadata::default();
+fn metadata(request: &Request, plan: &Plan) -> Metadata {
+    let made_branch = plan.new_branch.then(|| plan.branch.clone());
+    let mut metadata = Metadata { made_branch, ..Metadata::default() };
     metadata.relate(&request.links);
     metadata
 }

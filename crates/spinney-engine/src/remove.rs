@@ -5,8 +5,8 @@
 //!    object alive that only this workspace named.
 //! 3. Tree and admin dir are renamed into the trash. That the pin is on the disk before needs no further note: what lies
 //!    in the trash was pinned.
-//! 4. Row `trashed`; works, ports and conversations released, in one transaction. The branch goes if it is merged or
-//!    unstarted and `cleanup.delete_merged_branches`; else it stays.
+//! 4. Row `trashed`; works, ports and conversations released, in one transaction. The branch goes if Spinney made it, it is
+//!    merged or unstarted, and `cleanup.delete_merged_branches`; else it stays.
 //!
 //! A death before anything has moved is undone; after it, finished. A move that failed is noted (`moving`) and tried again.
 
@@ -182,7 +182,7 @@ impl Engine {
             None => None,
         };
         let gone = matches!(verdict.merge, Merge::Merged(_) | Merge::Unstarted);
-        let delete_branch = gone && context.config().cleanup.delete_merged_branches && workspace.adopted_from.is_none();
+        let delete_branch = gone && context.config().cleanup.delete_merged_branches;
         let trash = worktree::trash_place(&self.home, &workspace.path, workspace.id.as_str());
         let had_tree = [&workspace.path, &trash].iter().any(|place| place.symlink_metadata().is_ok());
         let removal = Removal { branch, tip, admin_name, works, had_tree };
@@ -257,9 +257,12 @@ impl Engine {
         Ok(deleted)
     }
 
-    /// Deletes a workspace's branch at a known tip, unless it is checked out anywhere or has moved.
+    /// Deletes a workspace's branch at a known tip, if we made it, unless it is checked out anywhere or has moved.
     async fn delete_own_branch(&self, context: &Context, workspace: &Workspace, tip: &CommitId) -> Result<bool> {
         let branch = &workspace.branch;
+        if !workspace.made_its_branch() {
+            return Ok(false);
+        }
         let lock = context.git.lock("rm").await?;
         if context.git.is_checked_out(branch).await? || context.git.load_branch(branch).await?.as_ref() != Some(tip) {
             return Ok(false);

@@ -58,6 +58,10 @@ impl Engine {
                 _ => format!("`{}` is gone or can't be read", admin_dir.display()),
             })
         })?;
+        for lock in worktree::set_locks_aside(&admin_dir)? {
+            let what = format!("a git that was killed left `{lock}`; it is kept as `{lock}{}`", worktree::ASIDE);
+            observer(Notice::Warning(Warning::Minor { what }));
+        }
         if !tree.exists() && removal.had_tree {
             return Err(refused(format!("`{}` is not there: is its disk mounted?", tree.display())));
         }
@@ -77,12 +81,15 @@ impl Engine {
         let operation =
             journal::new_operation(self, &lock, kind, &workspace.repository_id, &workspace.id, MOVING, &data)?;
         let branch = data.rename.clone().or_else(|| data.removal.branch.clone());
-        let back = Workspace {
+        let mut back = Workspace {
             status: WorkspaceStatus::Creating,
             branch: branch.unwrap_or_else(|| workspace.branch.clone()),
             removed_at: None,
             ..workspace.clone()
         };
+        if data.rename.is_some() {
+            back.metadata.made_branch.clone_from(&data.rename);
+        }
         let mut db = self.store.write().await?;
         if let Some(holder) = db.workspace_on_branch(&back.repository_id, &back.branch).await? {
             drop(db);

@@ -44,7 +44,7 @@ impl Repository {
                 self.clear_if_stale(Path::new(what));
             }
             // Git makes the branch first, and leaves it behind when what follows fails.
-            if added.is_err()
+            if added.as_ref().is_err_and(|error| !matches!(error, Error::BranchExists { .. }))
                 && let Start::NewBranch { name, commit } = add.start
                 && let Ok(Some(left)) = self.load_branch(name).await
                 && left == *commit

@@ -2,11 +2,11 @@
 
 use spinney_core::{BranchName, CommitId};
 
-use crate::Result;
 use crate::checkout::{runs, with_lfs, writing_few};
 use crate::head::Head;
 use crate::lock::RepositoryLock;
 use crate::worktree::Worktree;
+use crate::{Error, Result};
 
 impl Worktree {
     /// Moves HEAD, on no branch, to a commit, and with it only the files that differ. Needs no lock; refuses where a file
@@ -43,7 +43,12 @@ impl Worktree {
         let (name, none) = (branch.local_ref(), "0".repeat(commit.as_str().len()));
         let reason = format!("branch: Created from {commit}");
         let command = self.command().args(["update-ref", "--no-deref", "-m", &reason, &name, commit.as_str(), &none]);
-        command.run().await.map(drop)
+        match command.run().await {
+            Err(_) if self.repository().load_branch(branch).await?.is_some() => {
+                Err(Error::BranchExists { branch: branch.to_string() })
+            }
+            made => made.map(drop),
+        }
     }
 
     async fn run_switch(&self, lfs: bool, arguments: &[&str]) -> Result<()> {

@@ -27,7 +27,7 @@ use crate::prepare::copy::{self, Replace};
 use crate::provider::marker::Marker;
 use crate::provider::worktree::{self, Tree};
 use crate::request::{Request, Resolution};
-use crate::{Engine, Result, fail, processes};
+use crate::{Engine, Error, Result, fail, processes};
 
 const CLAIMING: &str = "claiming";
 
@@ -113,7 +113,10 @@ impl Engine {
         let running = Running { lock, operation };
         if let Err(first) = self.hand_over(context, &running, &workspace, tree, &data, observer).await {
             let cause = first.in_full();
-            self.undo_claim(context, &running.operation, workspace, &data, &cause).await?;
+            // A branch that somebody else made meanwhile is theirs.
+            let taken = matches!(first, Error::Git(spinney_git::Error::BranchExists { .. }));
+            let made = if taken { &ClaimData { made_branch: None, ..data.clone() } } else { &data };
+            self.undo_claim(context, &running.operation, workspace, made, &cause).await?;
             running.lock.discard();
             let what = format!("a warm workspace could not be used ({cause}); a new one is made");
             observer(Notice::Warning(Warning::Minor { what }));
@@ -229,6 +232,7 @@ impl Engine {
         drop(lock);
         fail::point("unclaim.branch")?;
         member.metadata.warm = Some(data.member.clone().out_of_use(format!("a claim failed: {cause}")));
+        member.metadata.made_branch = None;
         let mut db = self.store.write().await?;
         db.update_workspace(&member, &[WorkspaceStatus::Creating]).await?;
         db.delete_works(&member.id).await?;

@@ -264,6 +264,28 @@ fn unlock_nested(context: &Context, workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
+/// What the name of a lock of git's ends in that was set aside.
+pub(crate) const ASIDE: &str = ".aside";
+
+/// Sets the locks of git's aside in the admin dir of a removed workspace, where no git runs any more: nothing could be written
+/// beside them. Gives the names of all that lie aside there.
+pub(crate) fn set_locks_aside(admin_dir: &Path) -> Result<Vec<String>> {
+    let mut locks = Vec::new();
+    for entry in fs::read_dir(admin_dir).map_err(Error::files(admin_dir, "read"))?.flatten() {
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        if name.ends_with(".lock") && !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            let aside = admin_dir.join(format!("{name}{ASIDE}"));
+            fs::rename(entry.path(), &aside).map_err(Error::files(&aside, "moved aside"))?;
+            locks.push(name);
+        } else if let Some(lock) = name.strip_suffix(ASIDE) {
+            locks.push(lock.to_owned());
+        }
+    }
+    locks.sort();
+    locks.dedup();
+    Ok(locks)
+}
+
 /// Moves the admin dir of a vanished tree aside, so that its branch is free to be checked out again; it is kept.
 pub(crate) async fn retire_admin_dir(context: &Context, workspace: &Workspace) -> Result<()> {
     let lock = context.git.lock("new").await?;

@@ -103,6 +103,7 @@ impl Engine {
         let manifest = archive::verify(place).map_err(Error::files(place, "read"))?;
         fail::point("unarchive.verified")?;
         archive::unpack_admin_dir(place, &admin_aside).map_err(Error::files(&admin_aside, "written"))?;
+        worktree::set_locks_aside(&admin_aside)?;
         fail::point("unarchive.admin-unpacked")?;
         home::make_private_directory(&tree_aside).map_err(Error::files(&tree_aside, "made"))?;
         if !manifest.whole {

@@ -17,6 +17,10 @@ pub struct Metadata {
     /// Whether an import took it over from another tool.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub migrated: bool,
+    /// The branch that was made for it; one that was there before is never deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub made_branch: Option<String>,
     /// The commit of it that was pushed last.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -73,6 +77,7 @@ impl Metadata {
             related_prs,
             keywords,
             migrated,
+            made_branch,
             pushed_commit,
             keep_until_ms,
             setup_withheld,
@@ -83,6 +88,7 @@ impl Metadata {
             related_prs,
             keywords,
             migrated,
+            made_branch: made_branch.map(|branch| branch.to_string()),
             pushed_commit: pushed_commit.map(|commit| commit.to_string()),
             keep_until_ms,
             setup_withheld,

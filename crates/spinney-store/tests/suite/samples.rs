@@ -52,6 +52,7 @@ pub fn workspace(repository: &Repository, work: Work) -> Workspace {
             related_prs: vec![9],
             keywords: vec!["dark mode".into()],
             migrated: true,
+            made_branch: Some("mine".parse().unwrap()),
             pushed_commit: Some("f".repeat(40).parse().unwrap()),
             keep_until_ms: Some(1_800_000_000_000),
             setup_withheld: true,

@@ -74,6 +74,7 @@ pub fn full_workspace() -> Workspace {
             related_prs: vec![2],
             keywords: vec!["login".to_owned()],
             migrated: true,
+            made_branch: "issue-1".parse().ok(),
             pushed_commit: Some(commit()),
             keep_until_ms: Some(1),
             setup_withheld: true,
