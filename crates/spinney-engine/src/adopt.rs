@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 
 use spinney_core::names::{MAX_GENERATED_BYTES, slug};
 use spinney_core::workspace::Metadata;
-use spinney_core::{BranchName, Method, Platform, Work, WorkKind, Workspace, WorkspaceId, WorkspaceStatus};
+use spinney_core::{BranchName, Method, NodeId, Platform, Work, WorkKind, Workspace, WorkspaceId, WorkspaceStatus};
 use spinney_git::{Worktree, WorktreeEntry};
 use spinney_store::Connection;
 
 use crate::context::{Context, tree_root};
 use crate::plan::own_head;
+use crate::provider::homes;
 use crate::provider::marker::Marker;
-use crate::provider::worktree::{Tree, lock_reason, open};
+use crate::provider::worktree::{LOCKED_BY_SPINNEY, Tree, lock_reason, open};
 use crate::request::{Request, Resolution};
 use crate::{Engine, Error, Result, events, fail, home, links};
 
@@ -70,6 +71,9 @@ impl Engine {
         }
         match Worktree::open(&context.git, &entry.path) {
             Ok(worktree) => {
+                if let Err(error) = self.check_owner_of(context, &worktree) {
+                    return if own.as_ref() == Some(&branch) { Err(error) } else { Ok(None) };
+                }
                 let origin = Origin::place(&worktree);
                 let workspace = self.adopt_worktree(context, &worktree, branch, request, origin).await?;
                 Ok(workspace.map(|workspace| Resolution::found(workspace, Method::Adopted)))
@@ -85,6 +89,44 @@ impl Engine {
 
     /// Adopts the worktree at a path, as a person's command.
     pub async fn adopt(&self, context: &Context, path: &Path, base: Option<BranchName>) -> Result<Workspace> {
+        self.adopt_of(context, path, base, None).await
+    }
+
+    /// Takes over the workspaces of a home that is gone: the given ones, else all that the repository has of it. Each that can't
+    /// be taken over says so for itself.
+    pub async fn adopt_from_home(
+        &self,
+        context: &Context,
+        from: &NodeId,
+        paths: &[PathBuf],
+        base: Option<&BranchName>,
+    ) -> Result<Vec<(PathBuf, Result<Workspace>)>> {
+        if from == self.home.node() {
+            return Err(Error::OwnHome { node: from.clone() });
+        }
+        let of_it: Vec<_> =
+            self.others(context).await?.into_iter().filter(|other| other.1.node.as_ref() == Some(from)).collect();
+        let markers: Vec<Marker> = of_it.iter().map(|(_, marker)| marker.clone()).collect();
+        if let Some(place) = self.find_home(context, from, &markers) {
+            return Err(Error::HomeExists { node: from.clone(), place });
+        }
+        let all = || of_it.into_iter().map(|(path, _)| path).collect();
+        let mut taken = Vec::new();
+        for path in if paths.is_empty() { all() } else { paths.to_vec() } {
+            let adopted = self.adopt_of(context, &path, base.cloned(), Some(from)).await;
+            taken.push((path, adopted));
+        }
+        Ok(taken)
+    }
+
+    /// Adopts the worktree at a path, which is nobody's, or that of the home that it is taken over from.
+    async fn adopt_of(
+        &self,
+        context: &Context,
+        path: &Path,
+        base: Option<BranchName>,
+        from: Option<&NodeId>,
+    ) -> Result<Workspace> {
         let refused = |reason: String| Error::NotAdoptable {
             path: path.to_owned(),
             repository: context.repository.name.clone(),
@@ -97,11 +139,17 @@ impl Engine {
             Some(_) => return Err(refused("it is another account's".to_owned())),
             None => {}
         }
+        let marker = Marker::load(worktree.admin_dir());
+        match from {
+            None => self.check_owner_of(context, &worktree)?,
+            Some(from) if marker.as_ref().and_then(|marker| marker.node.as_ref()) == Some(from) => {}
+            Some(from) => return Err(refused(format!("it is no workspace of home `{from}`"))),
+        }
         let head = worktree.load_head().await?;
         let Some(branch) = head.branch().cloned() else {
             return Err(refused("its HEAD is detached; give it a branch with `git switch -c NAME`".to_owned()));
         };
-        let marked = Marker::load(worktree.admin_dir()).map(|marker| marker.work);
+        let marked = marker.map(|marker| marker.work);
         let mut request = Request::new(self.free_work(context, &branch, marked).await?);
         request.base = base;
         let origin = Origin::place(&worktree);
@@ -127,16 +175,45 @@ impl Engine {
         }
     }
 
-    /// The linked worktrees of a repository that the store does not know.
+    /// Refuses a worktree that another home or account has, or makes.
+    pub(crate) fn check_owner_of(&self, context: &Context, worktree: &Worktree) -> Result<()> {
+        let path = || worktree.path().to_owned();
+        homes::check_home(context, worktree.path(), worktree.admin_dir())?;
+        match Marker::load(worktree.admin_dir()) {
+            Some(marker) if marker.account != self.account => Err(Error::OtherAccount { path: path() }),
+            None if is_locked_by_spinney(worktree) => Err(Error::Unmarked { path: path() }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The linked worktrees of a repository that the store does not know and nobody else has.
     pub async fn unknown_worktrees(&self, context: &Context) -> Result<Vec<PathBuf>> {
+        let mut unknown = self.unlisted(context).await?;
+        let others = self.others(context).await?;
+        unknown.retain(|path| others.iter().all(|(other, _)| other != path));
+        Ok(unknown)
+    }
+
+    /// The linked worktrees of a repository that carry another home's or account's marker.
+    pub(crate) async fn others(&self, context: &Context) -> Result<Vec<(PathBuf, Marker)>> {
+        let mut others = Vec::new();
+        for path in self.unlisted(context).await? {
+            let marker = Worktree::open(&context.git, &path).ok().and_then(|tree| Marker::load(tree.admin_dir()));
+            others.extend(marker.filter(|marker| !self.is_of_this_home(marker)).map(|marker| (path, marker)));
+        }
+        Ok(others)
+    }
+
+    /// The linked worktrees of a repository that have no row.
+    async fn unlisted(&self, context: &Context) -> Result<Vec<PathBuf>> {
         let entries = context.git.load_worktrees().await?;
-        let mut unknown = Vec::new();
+        let mut unlisted = Vec::new();
         for entry in entries.into_iter().filter(|entry| !entry.is_main && entry.path.exists()) {
             if !self.is_known(&entry.path).await? {
-                unknown.push(entry.path);
+                unlisted.push(entry.path);
             }
         }
-        Ok(unknown)
+        Ok(unlisted)
     }
 
     /// Whether a live workspace has this directory.
@@ -214,6 +291,7 @@ impl Engine {
         worktree: &Worktree,
         workspace: &Workspace,
     ) -> Result<()> {
+        self.note_home(context);
         let root = tree_root(&workspace.path);
         if !context.is_in_checkout(root) {
             // Without the marker nothing here is ever judged lost, which is the safe side.
@@ -233,6 +311,12 @@ impl Engine {
         let _ = links::make(&self.home, workspace);
         Ok(())
     }
+}
+
+/// Whether git keeps a worktree locked for Spinney.
+pub(crate) fn is_locked_by_spinney(worktree: &Worktree) -> bool {
+    let lock = std::fs::read_to_string(worktree.admin_dir().join("locked")).unwrap_or_default();
+    lock.starts_with(LOCKED_BY_SPINNEY)
 }
 
 /// Points a conversation at a workspace, unless it is about something else by now. A chat is told the repository too.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use spinney_core::config::{Config, ConfigError, Layers, Resolved, TrustRequest, WorkspaceConfig, needs_trust};
-use spinney_core::{AgentName, CommitId, Merge, Repository};
+use spinney_core::{AgentName, CommitId, Merge, NodeId, Repository};
 use spinney_git::{Credential, Remote};
 
 use crate::{Engine, Error, Result};
@@ -18,6 +18,8 @@ pub struct Context {
     pub repository: Repository,
     pub git: spinney_git::Repository,
     pub resolved: Resolved,
+    /// The home that asks: what another one made is not touched.
+    pub(crate) node: NodeId,
     /// What a person must still agree to before it counts.
     pub untrusted: Option<TrustRequest>,
     /// The agent that asks, and what it has instead of the configured `[workspace]`.
@@ -118,7 +120,19 @@ impl Engine {
         let resolved = layers.resolve()?;
         let git = git.with_known_url(repository.url.as_deref());
         let git = git.with_silence(resolved.config.workspace.fetch_timeout.0);
-        Ok(Context { repository, git, resolved, untrusted, agent: None, merges: Mutex::default() })
+        let context = Context {
+            repository,
+            git,
+            resolved,
+            node: self.home.node().clone(),
+            untrusted,
+            agent: None,
+            merges: Mutex::default(),
+        };
+        if context.git.state_dir().exists() {
+            self.note_home(&context);
+        }
+        Ok(context)
     }
 
     /// Reads the file from the main checkout; for a bare repository from its base commit; never from a workspace.

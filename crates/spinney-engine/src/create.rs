@@ -236,6 +236,7 @@ impl Engine {
             None => Start::ExistingBranch(&workspace.branch),
         };
         let tree = worktree::make(context, workspace, start).await?;
+        self.note_home(context);
         // A checkout that outlives us would go on writing to where the tree was.
         let tree = tree.tagged(SETUP_VARIABLE, running.operation.id.as_str());
         fail::point("create.added")?;

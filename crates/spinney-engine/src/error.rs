@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use spinney_core::config::ConfigError;
 use spinney_core::names::for_message;
-use spinney_core::{AccountName, BranchName, Reason, RepositoryName, TokenName, WorkspaceName};
+use spinney_core::{AccountName, BranchName, NodeId, Reason, RepositoryName, TokenName, WorkspaceName};
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -147,6 +147,16 @@ pub enum Error {
     TreeRootMissing { path: PathBuf },
     #[error("`{}` is no linked worktree of {repository}: {reason}", .path.display())]
     NotAdoptable { path: PathBuf, repository: RepositoryName, reason: String },
+    #[error("`{}` is a workspace of another Spinney home{}", .path.display(), home(.node, .place.as_deref()))]
+    OtherHome { path: PathBuf, node: NodeId, place: Option<PathBuf> },
+    #[error("`{}` is a workspace of another account", .path.display())]
+    OtherAccount { path: PathBuf },
+    #[error("`{}` carries Spinney's lock and no marker: it is being made, or its marker was deleted", .path.display())]
+    Unmarked { path: PathBuf },
+    #[error("home `{node}` is there still, at `{}`", .place.display())]
+    HomeExists { node: NodeId, place: PathBuf },
+    #[error("`{node}` is this home: nothing has to be taken over from it")]
+    OwnHome { node: NodeId },
     #[error("`{}` can't be imported from: {reason}", .path.display())]
     ImportUnreadable { path: PathBuf, reason: String },
     #[error("other tools' worktrees are the home's owner's, not account `{account}`'s")]
@@ -215,6 +225,7 @@ impl Error {
             | Self::PathNotIgnored { .. }
             | Self::RepositoryNameTaken { .. }
             | Self::NotAdoptable { .. }
+            | Self::OwnHome { .. }
             | Self::ImportUnreadable { .. }
             | Self::ImportOfAccount { .. }
             | Self::VariableOfOwner { .. }
@@ -244,6 +255,10 @@ impl Error {
             | Self::BranchOfWorkspace { .. }
             | Self::BranchHeld { .. }
             | Self::StillUsed { .. }
+            | Self::OtherHome { .. }
+            | Self::OtherAccount { .. }
+            | Self::Unmarked { .. }
+            | Self::HomeExists { .. }
             | Self::Busy { .. } => ErrorKind::Held,
             Self::Git(Git::LockTimeout { .. } | Git::BranchInUse { .. })
             | Self::Fetch { source: Git::LockTimeout { .. }, .. } => ErrorKind::Held,
@@ -288,6 +303,19 @@ impl Error {
             }
             Self::NotRestorable { name, .. } => vec![format!("`spinney show {name}` tells more")],
             Self::NotAdoptable { .. } => hint("`git worktree list` shows the linked worktrees that can be adopted"),
+            Self::OtherHome { node, place, .. } => {
+                let own = place.as_ref().map(|place| format!("`spinney --home {}` works with it", place.display()));
+                let gone =
+                    format!("where that home is gone for good, `spinney adopt --from-home {node}` takes it over");
+                own.into_iter().chain([gone]).collect()
+            }
+            Self::Unmarked { path } => vec![format!(
+                "if nobody makes it any more, `git worktree unlock {}` lets it be adopted",
+                path.display()
+            )],
+            Self::HomeExists { place, .. } => {
+                vec![format!("`spinney --home {} rm NAME` lets its workspaces go", place.display())]
+            }
             Self::PathTaken { .. } => hint("move it away, or change `workspace.path`"),
             Self::BranchConflict { .. } => hint("choose another with `--branch NAME`, or rename the one that is there"),
             Self::NoFreeBranch { .. } => {
@@ -435,6 +463,14 @@ fn list(items: &[String], none: &str) -> String {
 
 fn codes(reasons: &[Reason]) -> String {
     reasons.iter().map(|reason| format!("{} ({})", reason.code, reason.detail)).collect::<Vec<_>>().join(", ")
+}
+
+/// Which home, for a sentence.
+fn home(node: &NodeId, place: Option<&std::path::Path>) -> String {
+    match place {
+        Some(place) => format!(", `{node}` at `{}`", place.display()),
+        None => format!(", `{node}`"),
+    }
 }
 
 /// `14d` as `14+ days`, for a sentence.

@@ -124,7 +124,7 @@ fn load_or_make_node(path: &Path) -> io::Result<NodeId> {
     }
 }
 
-fn read_node(path: &Path) -> io::Result<Option<NodeId>> {
+pub(crate) fn read_node(path: &Path) -> io::Result<Option<NodeId>> {
     match fs::read_to_string(path) {
         Ok(text) => text.trim().parse().map(Some).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

@@ -162,6 +162,7 @@ impl Engine {
 
     /// What the way back needs, read while everything is still in place.
     async fn removal_of(&self, context: &Context, workspace: &Workspace, verdict: &Verdict) -> Result<RemoveData> {
+        worktree::check_nested(context, &workspace.path)?;
         let works = self.store.read().await?.works_of(&workspace.id).await?;
         let (branch, admin_name) = match worktree::open(context, &workspace.path) {
             Tree::Whole(tree) => {

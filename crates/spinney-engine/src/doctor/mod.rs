@@ -1,12 +1,16 @@
 //! Looks at everything that Spinney stands on, and says what to do where it is not good. Changes nothing.
 
 mod forge;
+mod other_homes;
 
 use serde::Serialize;
-use spinney_core::{OperationId, WorkspaceStatus};
+use spinney_core::{OperationId, Workspace, WorkspaceStatus};
+use spinney_git::Worktree;
 
+use crate::context::Context;
 use crate::error::{mend_index, size};
 use crate::lookup::Among;
+use crate::provider::homes;
 use crate::provider::worktree::{Tree, open};
 use crate::verdict::plural;
 use crate::{Engine, Result, disk};
@@ -178,6 +182,9 @@ impl Engine {
                     (WorkspaceStatus::Active | WorkspaceStatus::Lost, Tree::RootMissing) => {
                         ("its disk is not mounted".to_owned(), "mount it".to_owned())
                     }
+                    (WorkspaceStatus::Active, Tree::Damaged(error)) if is_of_other_home(&context, &workspace) => {
+                        (error.to_string(), format!("spinney --repo {name} cleanup orphans forgets it here"))
+                    }
                     (WorkspaceStatus::Active, Tree::Damaged(error)) => {
                         (error.to_string(), format!("git -C {} worktree repair", place.display()))
                     }
@@ -191,6 +198,7 @@ impl Engine {
                 };
                 checks.push(Check::notice("workspace", format!("{} of {name}: {fault}", workspace.name), fix));
             }
+            checks.extend(self.check_other_homes(&context).await?);
             let unknown = self.unknown_worktrees(&context).await?;
             if !unknown.is_empty() {
                 let fact = format!("{} of {name} that the store does not know", plural(unknown.len(), "worktree"));
@@ -205,6 +213,12 @@ impl Engine {
         }
         Ok(checks)
     }
+}
+
+/// Whether another home has the worktree that stands where a row says.
+fn is_of_other_home(context: &Context, workspace: &Workspace) -> bool {
+    Worktree::open(&context.git, &workspace.path)
+        .is_ok_and(|tree| homes::other_home(context, tree.admin_dir()).is_some())
 }
 
 /// Tries whether a directory can be written.

@@ -10,7 +10,7 @@ use spinney_git::Worktree;
 
 use super::candidate::Candidate;
 use super::{Found, Import, guess};
-use crate::adopt::{Origin, reason};
+use crate::adopt::{Origin, is_locked_by_spinney, reason};
 use crate::context::Context;
 use crate::provider::marker::Marker;
 use crate::request::Request;
@@ -149,8 +149,7 @@ impl Engine {
                 "it is a workspace of another Spinney home or account".to_owned()
             }));
         }
-        let lock = std::fs::read_to_string(worktree.admin_dir().join("locked")).unwrap_or_default();
-        if lock.starts_with("spinney:") {
+        if is_locked_by_spinney(worktree) {
             return Err(Skipped("it is being made by Spinney, or was left half made".to_owned()));
         }
         Ok(())

@@ -93,6 +93,7 @@ impl Engine {
     ) -> Result<(Worktree, Populate)> {
         fail::point("warm.recorded")?;
         let tree = worktree::make(context, workspace, Start::Detached(&base.tip)).await?;
+        self.note_home(context);
         let tree = tree.tagged(SETUP_VARIABLE, running.operation.id.as_str());
         fail::point("warm.added")?;
         observer(Notice::Phase(Phase::CheckingOut));

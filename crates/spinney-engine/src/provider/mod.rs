@@ -4,5 +4,6 @@
 //! creation that failed, [`worktree::move_to_trash`] and [`worktree::bring_back`]. None of them deletes a tree in
 //! place: what goes is renamed first.
 
+pub(crate) mod homes;
 pub(crate) mod marker;
 pub(crate) mod worktree;

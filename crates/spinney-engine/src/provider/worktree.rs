@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use spinney_core::{BranchName, CommitId, OperationId, Workspace, WorkspaceId, WorkspaceStatus};
 use spinney_git::{AddWorktree, RepositoryLock, Start, Worktree};
 
+use super::homes;
 use super::marker::{Marker, Removal};
 use crate::context::{Context, tree_root};
 use crate::home::{self, Home};
@@ -30,9 +31,12 @@ pub(crate) enum Tree {
 /// The trash of trees that lie on another file system than the home.
 pub(crate) const TRASH_BESIDE: &str = ".spinney-trash";
 
+/// How the reason begins under which git keeps a worktree locked for Spinney.
+pub(crate) const LOCKED_BY_SPINNEY: &str = "spinney:";
+
 /// The reason under which git keeps a live worktree locked, so that a stray prune leaves it alone.
 pub(crate) fn lock_reason(id: &WorkspaceId) -> String {
-    format!("spinney:{id}")
+    format!("{LOCKED_BY_SPINNEY}{id}")
 }
 
 /// Looks at a workspace's directory before anybody uses it.
@@ -47,7 +51,13 @@ pub(crate) fn open(context: &Context, path: &Path) -> Tree {
             }
         }
         _ => match Worktree::open(&context.git, path) {
-            Ok(worktree) => Tree::Whole(worktree),
+            Ok(worktree) => match homes::other_home(context, worktree.admin_dir()) {
+                None => Tree::Whole(worktree),
+                Some(node) => Tree::Damaged(spinney_git::Error::DamagedWorktree {
+                    path: path.to_owned(),
+                    reason: format!("it belongs to another Spinney home (`{node}`)"),
+                }),
+            },
             Err(error) => Tree::Damaged(error),
         },
     }
@@ -55,7 +65,9 @@ pub(crate) fn open(context: &Context, path: &Path) -> Tree {
 
 /// Opens a workspace's directory, which must be whole.
 pub(crate) fn open_whole(context: &Context, path: &Path) -> Result<Worktree> {
-    Ok(Worktree::open(&context.git, path)?)
+    let worktree = Worktree::open(&context.git, path)?;
+    homes::check_home(context, path, worktree.admin_dir())?;
+    Ok(worktree)
 }
 
 /// Registers a worktree with its branch, without files. Fails without a trace, or leaves what [`discard`] undoes.
@@ -241,6 +253,11 @@ pub(crate) fn nested_admin_dirs(context: &Context, path: &Path) -> Result<Vec<Pa
     Ok(admin_dirs(context)?.into_iter().filter(is_nested).collect())
 }
 
+/// Refuses a tree in which another home has a workspace, which would go with it.
+pub(crate) fn check_nested(context: &Context, path: &Path) -> Result<()> {
+    nested_admin_dirs(context, path)?.iter().try_for_each(|nested| homes::check_home(context, path, nested))
+}
+
 /// Keeps a stray prune from a worktree that is in the trash inside another; a lock that is there already stays.
 fn lock_nested(admin_dir: &Path, id: &WorkspaceId) -> Result<()> {
     let locked = admin_dir.join("locked");
@@ -323,9 +340,10 @@ pub(crate) fn trash_place(home: &Home, path: &Path, name: &str) -> PathBuf {
 }
 
 /// Finds a workspace's admin dir: by the tree's own pointer, else by what the admin dirs say. A creation that died
-/// early leaves an admin dir that points nowhere yet, but its name carries the id.
+/// early leaves an admin dir that points nowhere yet, but its name carries the id. Another home's is an error.
 pub(crate) fn find_admin_dir(context: &Context, workspace: &Workspace) -> Result<Option<PathBuf>> {
     if let Ok(worktree) = Worktree::open(&context.git, &workspace.path) {
+        homes::check_home(context, &workspace.path, worktree.admin_dir())?;
         return Ok(Some(worktree.admin_dir().to_owned()));
     }
     let expected = disk::resolved(&workspace.path).join(".git");
@@ -333,7 +351,11 @@ pub(crate) fn find_admin_dir(context: &Context, workspace: &Workspace) -> Result
         Ok(text) if !text.trim().is_empty() => disk::resolved(&admin_dir.join(text.trim_end())) == expected,
         _ => admin_dir.file_name().is_some_and(|name| name.to_string_lossy().contains(workspace.id.as_str())),
     };
-    Ok(admin_dirs(context)?.into_iter().find(ours))
+    let found = admin_dirs(context)?.into_iter().find(ours);
+    if let Some(admin_dir) = &found {
+        homes::check_home(context, &workspace.path, admin_dir)?;
+    }
+    Ok(found)
 }
 
 /// Finds the admin dir that names a path, which need not be there.

@@ -7,7 +7,7 @@ use super::Findings;
 use crate::context::{Context, tree_root};
 use crate::provider::marker::{Marker, Removal};
 use crate::provider::worktree::{self, Tree, open};
-use crate::{Engine, Result, events};
+use crate::{Engine, Error, Result, events, links};
 
 /// How the reason begins for which reconciling itself marked a workspace broken.
 const DAMAGED: &str = "damaged: ";
@@ -119,6 +119,11 @@ impl Engine {
             findings.seen(format!("{name}: an operation on it is still to be finished"));
             return Ok(());
         }
+        if let Err(Error::OtherHome { .. }) = worktree::find_admin_dir(context, row) {
+            let what = format!("{name}: `{}` is a workspace of another Spinney home", row.path.display());
+            findings.done(what, "forgotten here");
+            return if findings.dry_run { Ok(()) } else { self.forget_row(row).await };
+        }
         let (status, reason) = match open(context, &row.path) {
             Tree::Whole(tree) => {
                 if row.adopted_from.is_some() && Marker::load(tree.admin_dir()).is_none() {
@@ -163,6 +168,14 @@ impl Engine {
             db.commit().await?;
         }
         Ok(())
+    }
+
+    /// Drops a row; what it named is another home's and stays.
+    async fn forget_row(&self, row: &Workspace) -> Result<()> {
+        links::drop(&self.home, row);
+        let mut db = self.store.write().await?;
+        db.delete_workspace(&row.id).await?;
+        Ok(db.commit().await?)
     }
 
     /// Whether a removed workspace stands in its place, whole and under its own id: the store is older than the disk.

@@ -8,6 +8,7 @@ use spinney_git::{Worktree, is_abandoned_scratch};
 use super::{Findings, directories, tree_roots};
 use crate::cleanup::CACHE;
 use crate::context::{Context, tree_root};
+use crate::provider::homes;
 use crate::provider::marker::{Marker, Removal};
 use crate::provider::worktree::{self, Tree, open};
 use crate::trash::VIEW;
@@ -226,7 +227,7 @@ impl Engine {
             let workspace =
                 name.strip_prefix(VIEW).or_else(|| name.strip_prefix(CACHE)?.rsplit_once('-').map(|(id, _)| id));
             let unused = workspace.is_some_and(|id| open.iter().all(|known| known.workspace_id.as_str() != id));
-            if !closed && !unused && !is_abandoned_scratch(name) {
+            if (!closed && !unused && !is_abandoned_scratch(name)) || is_of_other_home(context, &directory, workspace) {
                 continue;
             }
             findings.done(format!("`{}` was left to be deleted", directory.display()), "deleted");
@@ -254,4 +255,13 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// Whether what was moved aside in the repository's git dir is another home's, or looks at what is.
+fn is_of_other_home(context: &Context, directory: &Path, workspace: Option<&str>) -> bool {
+    let looked_at = workspace.map(|id| context.git.state_dir().join(id));
+    [Some(directory.to_owned()), looked_at]
+        .into_iter()
+        .flatten()
+        .any(|place| homes::other_home(context, &place).is_some())
 }

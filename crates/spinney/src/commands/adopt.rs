@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
-use spinney_core::BranchName;
+use spinney_core::{BranchName, NodeId};
 use spinney_server::document;
 
 use crate::app::{App, current_directory};
@@ -13,14 +13,19 @@ use crate::ui::style;
 
 /// Take in linked worktrees of this repository that other tools made, as they are
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  spinney adopt ../app-feature\n  spinney adopt --all")]
+#[command(
+    after_help = "Examples:\n  spinney adopt ../app-feature\n  spinney adopt --all\n  spinney adopt --from-home jcc603jftz"
+)]
 pub struct AdoptArgs {
     /// Directories of linked worktrees
-    #[arg(required_unless_present = "all")]
+    #[arg(required_unless_present_any = ["all", "from_home"])]
     paths: Vec<PathBuf>,
     /// All that this repository has and Spinney does not know
     #[arg(long, conflicts_with = "paths")]
     all: bool,
+    /// Take over the workspaces of another Spinney home, which must be gone; all of them unless paths are given
+    #[arg(long, value_name = "ID", conflicts_with = "all")]
+    from_home: Option<NodeId>,
     /// The branch that they are based on [default: `workspace.base`, else the remote's HEAD]
     #[arg(long, value_name = "BRANCH")]
     base: Option<BranchName>,
@@ -30,21 +35,27 @@ pub async fn run(app: &App, args: AdoptArgs) -> Result<u8> {
     let engine = app.engine().await?;
     let context = app.context(&engine).await?;
     let here = current_directory()?;
-    let paths = if args.all {
-        engine.unknown_worktrees(&context).await?
+    let named: Vec<PathBuf> = args.paths.iter().map(|path| here.join(path)).collect();
+    let mut outcomes = Vec::new();
+    if let Some(from) = &args.from_home {
+        let taken = engine.adopt_from_home(&context, from, &named, args.base.as_ref()).await?;
+        outcomes.extend(taken.into_iter().map(|(_, outcome)| outcome));
     } else {
-        args.paths.iter().map(|path| here.join(path)).collect()
-    };
+        for path in if args.all { engine.unknown_worktrees(&context).await? } else { named } {
+            outcomes.push(engine.adopt(&context, &path, args.base.clone()).await);
+        }
+    }
+    let several = args.all || (args.from_home.is_some() && args.paths.is_empty());
     let mut adopted = Vec::new();
     let mut first_error = None;
-    for path in paths {
-        match engine.adopt(&context, &path, args.base.clone()).await {
+    for outcome in outcomes {
+        match outcome {
             Ok(workspace) => {
                 app.ui.say(format!("{} on `{}`", style::paint(style::NAME, &workspace.name), workspace.branch));
                 adopted.push(workspace);
             }
-            // With `--all`, one that can't be taken in does not stop the rest.
-            Err(error) if args.all => {
+            // Of all, one that can't be taken in does not stop the rest.
+            Err(error) if several => {
                 app.ui.warn(&error);
                 first_error.get_or_insert(error);
             }
@@ -55,7 +66,10 @@ pub async fn run(app: &App, args: AdoptArgs) -> Result<u8> {
         let workspaces: Vec<_> = adopted.iter().map(|workspace| document::Workspace::of(&engine, workspace)).collect();
         app.ui.print_json(&json!({ "workspaces": workspaces }));
     } else if adopted.is_empty() && first_error.is_none() {
-        app.ui.say("nothing to adopt: every worktree is known");
+        app.ui.say(match &args.from_home {
+            Some(from) => format!("nothing to adopt: home `{from}` has no worktree of this repository"),
+            None => "nothing to adopt: every worktree is known".to_owned(),
+        });
     } else {
         adopted.iter().for_each(|workspace| app.ui.print(workspace.path.display()));
     }

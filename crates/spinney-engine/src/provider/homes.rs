@@ -1,0 +1,65 @@
+//! The homes that have workspaces in a repository: `spinney/homes/<node>` in its git dir says where each is.
+//!
+//! A workspace belongs to the home whose node its marker names, wherever it lies. Another home leaves it alone, and takes it
+//! over only when a person asks for it and that home is gone.
+
+use std::fs;
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use spinney_core::NodeId;
+
+use super::marker::Marker;
+use crate::context::Context;
+use crate::home::{make_private_directory, read_node};
+use crate::{Engine, Error, Result, disk};
+
+/// The node of the other home whose marker an admin dir carries. One without a word about the home is ours.
+pub(crate) fn other_home(context: &Context, admin_dir: &Path) -> Option<NodeId> {
+    Marker::load(admin_dir).and_then(|marker| marker.node).filter(|node| *node != context.node)
+}
+
+/// Refuses an admin dir that carries the marker of another home.
+pub(crate) fn check_home(context: &Context, path: &Path, admin_dir: &Path) -> Result<()> {
+    match other_home(context, admin_dir) {
+        Some(node) => Err(Error::OtherHome { path: path.to_owned(), place: place_of(context, &node), node }),
+        None => Ok(()),
+    }
+}
+
+impl Engine {
+    /// Says in the repository where this home is. Where that can't be written, another home finds ours by its trees.
+    pub(crate) fn note_home(&self, context: &Context) {
+        let record = record(context, self.home.node());
+        let place = self.home.root().as_os_str().as_bytes();
+        if fs::read(&record).is_ok_and(|noted| noted == place) {
+            return;
+        }
+        let noted: io::Result<()> =
+            record.parent().map_or(Ok(()), make_private_directory).and_then(|()| disk::write_durably(&record, place));
+        if let Err(error) = noted {
+            tracing::debug!(%error, "the home can't be noted");
+        }
+    }
+
+    /// Where another home is, if it is there still: its directory carries its id. `markers` name trees of it.
+    pub(crate) fn find_home(&self, context: &Context, node: &NodeId, markers: &[Marker]) -> Option<PathBuf> {
+        let is_there = |place: &Path| matches!(read_node(&place.join("node")), Ok(Some(found)) if found == *node);
+        let noted = place_of(context, node).into_iter();
+        // A home of an older version noted nothing; by default its trees lie in it.
+        let above = markers.iter().flat_map(|marker| marker.path.ancestors().skip(1).map(Path::to_owned));
+        noted.chain(above).find(|place| is_there(place))
+    }
+}
+
+fn record(context: &Context, node: &NodeId) -> PathBuf {
+    context.git.state_dir().join("homes").join(node.as_str())
+}
+
+/// Where a home said that it is.
+pub(crate) fn place_of(context: &Context, node: &NodeId) -> Option<PathBuf> {
+    let text = fs::read(record(context, node)).ok()?;
+    let place = PathBuf::from(std::ffi::OsString::from_vec(text));
+    place.is_absolute().then_some(place)
+}
