@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use spinney_core::names::{MAX_GENERATED_BYTES, slug};
 use spinney_core::workspace::Metadata;
 use spinney_core::{BranchName, Method, NodeId, Platform, Work, WorkKind, Workspace, WorkspaceId, WorkspaceStatus};
-use spinney_git::{Worktree, WorktreeEntry};
+use spinney_git::{POINTER_BYTES, Worktree, WorktreeEntry, read_regular_text};
 use spinney_store::Connection;
 
 use crate::context::{Context, tree_root};
@@ -315,7 +315,7 @@ impl Engine {
 
 /// Whether git keeps a worktree locked for Spinney.
 pub(crate) fn is_locked_by_spinney(worktree: &Worktree) -> bool {
-    let lock = std::fs::read_to_string(worktree.admin_dir().join("locked")).unwrap_or_default();
+    let lock = read_regular_text(&worktree.admin_dir().join("locked"), POINTER_BYTES).unwrap_or_default();
     lock.starts_with(LOCKED_BY_SPINNEY)
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use spinney_core::config::{Config, ConfigError, Layers, Resolved, TrustRequest, WorkspaceConfig, needs_trust};
 use spinney_core::{AgentName, CommitId, Merge, NodeId, Repository};
-use spinney_git::{Credential, Remote};
+use spinney_git::{Credential, Remote, SETTINGS_BYTES, read_regular_text};
 
 use crate::{Engine, Error, Result};
 
@@ -143,7 +143,7 @@ impl Engine {
     ) -> Result<Option<RepositoryFile>> {
         if let Some(root) = git.root() {
             let path = root.join(REPOSITORY_FILE);
-            return match std::fs::read_to_string(&path) {
+            return match read_regular_text(&path, SETTINGS_BYTES) {
                 Ok(text) => Ok(Some(RepositoryFile { place: path.display().to_string(), text })),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
                 Err(error) => {

@@ -5,7 +5,9 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use crate::delete::delete_tree;
 use crate::populate::{Btrfs, is_subvolume};
+use crate::walk::{Step, walk};
 
 /// Free bytes for an ordinary user on the file system of the nearest directory that exists.
 pub(crate) fn free_bytes(path: &Path) -> io::Result<u64> {
@@ -68,15 +70,7 @@ pub(crate) fn delete_moved_aside(directory: &Path) -> io::Result<()> {
     if is_subvolume(directory) && Btrfs::find("".as_ref()).is_some_and(|btrfs| btrfs.delete_whole(directory)) {
         return Ok(());
     }
-    #[expect(clippy::disallowed_methods, reason = "the directory was moved out of use first; links are not followed")]
-    match fs::remove_dir_all(directory) {
-        // Some tools make their caches read-only.
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            allow_writing(directory)?;
-            fs::remove_dir_all(directory)
-        }
-        done => done,
-    }
+    delete_tree(directory)
 }
 
 /// Lets nobody write in a directory, its files and all below it; follows no link. Root writes all the same.
@@ -89,23 +83,31 @@ pub(crate) fn allow_writing(directory: &Path) -> io::Result<()> {
     set_modes(directory, |mode, is_directory| mode | if is_directory { 0o700 } else { 0o200 })
 }
 
-fn set_modes(path: &Path, changed: fn(u32, bool) -> u32) -> io::Result<()> {
-    let found = fs::symlink_metadata(path)?;
-    if found.is_symlink() {
+fn set_modes(directory: &Path, changed: fn(u32, bool) -> u32) -> io::Result<()> {
+    let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode));
+    let mut directories = Vec::new();
+    let mut open = |path: &Path, mode: u32| {
+        directories.push((path.to_owned(), changed(mode, true)));
+        // Only who can look into it finds what is below.
+        set(path, mode | 0o700)
+    };
+    let top = fs::symlink_metadata(directory)?;
+    if !top.is_dir() {
         return Ok(());
     }
-    let set = |mode| fs::set_permissions(path, fs::Permissions::from_mode(mode));
-    let (before, after) = (found.mode(), changed(found.mode(), found.is_dir()));
-    if found.is_dir() {
-        // Only who can look into it finds what is below.
-        set(before | 0o700)?;
-        for entry in fs::read_dir(path)? {
-            set_modes(&entry?.path(), changed)?;
+    open(directory, top.mode())?;
+    walk(directory, |entry| {
+        let found = entry.metadata()?;
+        let after = changed(found.mode(), false);
+        if found.is_dir() {
+            open(&entry.path(), found.mode())?;
+        } else if !found.is_symlink() && after != found.mode() {
+            // What stays as it is keeps the time of its last change.
+            set(&entry.path(), after)?;
         }
-        return set(after);
-    }
-    // What stays as it is keeps the time of its last change.
-    if before == after { Ok(()) } else { set(after) }
+        Ok(Step::Enter)
+    })?;
+    directories.iter().rev().try_for_each(|(directory, mode)| set(directory, *mode))
 }
 
 /// A path without links in the part of it that exists.

@@ -125,7 +125,7 @@ fn load_or_make_node(path: &Path) -> io::Result<NodeId> {
 }
 
 pub(crate) fn read_node(path: &Path) -> io::Result<Option<NodeId>> {
-    match fs::read_to_string(path) {
+    match spinney_git::read_regular_text(path, spinney_git::POINTER_BYTES) {
         Ok(text) => text.trim().parse().map(Some).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),

@@ -81,7 +81,7 @@ impl Engine {
     pub(crate) async fn wait_for_operation(&self, id: &OperationId) -> Result<()> {
         let path = self.home.operation_lock(id);
         loop {
-            let file = match File::open(&path) {
+            let file = match spinney_git::open_regular(&path) {
                 Ok(file) => file,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
                 Err(error) => return Err(Error::files(&path, "opened")(error)),

@@ -12,6 +12,7 @@ mod conflicts;
 mod context;
 mod create;
 mod crowd;
+mod delete;
 mod deliver;
 mod disk;
 mod doctor;
@@ -53,6 +54,7 @@ mod tokens;
 mod trash;
 mod trust;
 mod verdict;
+mod walk;
 
 pub use cleanup::{CleanedCaches, Kept, Report, What};
 pub use conflicts::{Conflict, Conflicts, Opponent};

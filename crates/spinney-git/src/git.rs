@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::command::Command;
 use crate::lock::OnWait;
+use crate::regular::{SETTINGS_BYTES, read_regular};
 use crate::stamp::Stamp;
 use crate::{Error, Result, environment};
 
@@ -158,7 +159,7 @@ struct Checked {
 
 impl Checked {
     fn load(options: &GitOptions) -> Option<Self> {
-        let bytes = std::fs::read(options.remembered.as_ref()?).ok()?;
+        let bytes = read_regular(options.remembered.as_ref()?, SETTINGS_BYTES).ok()?;
         serde_json::from_slice(&bytes).ok().filter(|checked: &Self| checked.program == options.program)
     }
 

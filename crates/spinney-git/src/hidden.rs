@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use crate::regular::open_regular;
 use crate::status_parse::parse_status;
 use crate::worktree::Worktree;
 use crate::{Error, Result, scratch};
@@ -59,9 +60,12 @@ pub(crate) fn copy_index(admin_dir: &std::path::Path, state_dir: &std::path::Pat
 /// Copies an index together with its time: a file that changed in the very moment in which it was added looks unchanged
 /// to git, unless the index is as old as the file.
 pub fn copy_with_time(from: &std::path::Path, to: &std::path::Path) -> std::io::Result<()> {
-    let modified = std::fs::metadata(from)?.modified()?;
-    std::fs::copy(from, to)?;
-    std::fs::File::options().write(true).open(to)?.set_modified(modified)
+    let mut from = open_regular(from)?;
+    let found = from.metadata()?;
+    let mut to = std::fs::File::create(to)?;
+    std::io::copy(&mut from, &mut to)?;
+    to.set_permissions(found.permissions())?;
+    to.set_modified(found.modified()?)
 }
 
 /// Reads `<tag> <path>\0`: a lowercase tag is assume-unchanged, an `S` is skip-worktree.

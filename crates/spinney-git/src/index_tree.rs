@@ -6,6 +6,8 @@
 
 use std::path::Path;
 
+use crate::regular::read_regular;
+
 /// Of the entries that git writes today, and of their object names where those are SHA-1.
 const VERSIONS: std::ops::RangeInclusive<u32> = 2..=4;
 const NAME_BYTES: usize = 20;
@@ -14,7 +16,7 @@ const FIXED_BYTES: usize = 40 + NAME_BYTES + 2;
 
 /// Reads the tree of a worktree's whole index; none where only git can tell, or where the index holds more than a tree.
 pub(crate) fn load_whole_tree(admin_dir: &Path) -> Option<String> {
-    whole_tree(&std::fs::read(admin_dir.join("index")).ok()?)
+    whole_tree(&read_regular(&admin_dir.join("index"), crate::index::MAX_BYTES).ok()?)
 }
 
 fn whole_tree(index: &[u8]) -> Option<String> {

@@ -13,6 +13,7 @@ use spinney_core::Timestamp;
 
 use crate::Result;
 use crate::file_lock::{FileLock, Wait};
+use crate::regular::{POINTER_BYTES, read_regular_text};
 use crate::repository::Repository;
 
 /// Proof that the repository is ours to change. Dropped, it is free again, unless a git process still runs with it.
@@ -88,7 +89,7 @@ impl Holder {
     }
 
     pub(crate) fn load(path: &Path) -> Option<Self> {
-        Self::from_line(&std::fs::read_to_string(path).ok()?)
+        Self::from_line(&read_regular_text(path, POINTER_BYTES).ok()?)
     }
 
     pub(crate) fn to_line(&self) -> String {

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::head::NOT_IN_A_FILE;
+use crate::regular::read_regular;
 use crate::worktree::read_pointer;
 use crate::{Error, Result};
 
@@ -83,9 +84,12 @@ fn has_file(directory: &Path) -> Result<bool> {
     Ok(false)
 }
 
+/// More than a log of a workspace's HEAD grows to.
+const MOST_BYTES: u64 = 1 << 30;
+
 /// Collects the names of objects in one file.
 pub(crate) fn search_file(path: &Path, named: &mut BTreeSet<String>) -> Result<()> {
-    let bytes = std::fs::read(path).map_err(|source| Error::io("read", path, source))?;
+    let bytes = read_regular(path, MOST_BYTES).map_err(|source| Error::io("read", path, source))?;
     named.extend(object_names(&bytes));
     Ok(())
 }

@@ -12,10 +12,14 @@ use serde::{Deserialize, Serialize};
 use spinney_core::{BranchName, CommitId, Timestamp};
 
 use crate::fetch::{Known, Wanted};
+use crate::regular::read_regular;
 use crate::{Error, Result};
 
 /// A record from this far in the future was written by another clock, and tells nothing.
 const CLOCK_SLACK: Duration = Duration::from_secs(60);
+
+/// More than the names of a remote with a million branches take.
+const MOST_BYTES: u64 = 512 << 20;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Record {
@@ -47,7 +51,7 @@ pub(crate) struct RefRecord {
 
 impl Record {
     pub(crate) fn load(path: &Path) -> Self {
-        std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+        read_regular(path, MOST_BYTES).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 
     pub(crate) fn save(&self, path: &Path) -> Result<()> {

@@ -10,12 +10,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use spinney_core::CommitId;
 
+use crate::regular::read_regular_text;
 use crate::stamp::Stamp;
 
 /// How many symbolic refs lead to one another before git gives up.
 const MAX_DEPTH: usize = 5;
 /// More than any loose ref holds.
 const MAX_LOOSE: u64 = 4096;
+/// More than some ten million packed refs take.
+const MAX_PACKED: u64 = 1 << 30;
 /// Where refs lead straight to commits.
 const COMMITS: [&str; 3] = ["refs/heads/", "refs/remotes/", "refs/spinney/"];
 const STASH: &str = "refs/stash";
@@ -52,7 +55,7 @@ impl PackedRefs {
         {
             return Ok(Arc::clone(text));
         }
-        let text: Arc<str> = Arc::from(fs::read_to_string(&path)?);
+        let text: Arc<str> = Arc::from(read_regular_text(&path, MAX_PACKED)?);
         *kept = Some((stamp, Arc::clone(&text)));
         Ok(text)
     }
@@ -148,7 +151,7 @@ impl<'a> RefFiles<'a> {
         if !metadata.is_file() || metadata.len() > MAX_LOOSE {
             return Some(Loose::Other);
         }
-        match fs::read_to_string(&path) {
+        match read_regular_text(&path, MAX_LOOSE) {
             Ok(text) => Some(parse_loose(&text)),
             // Packed away meanwhile.
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,

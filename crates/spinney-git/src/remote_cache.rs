@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
+use crate::regular::{SETTINGS_BYTES, read_regular};
 use crate::remote::Remote;
 use crate::repository::Repository;
 use crate::stamp::Stamp;
@@ -27,7 +28,7 @@ pub(crate) struct RemoteCache {
 impl RemoteCache {
     /// What is remembered, if it still holds.
     pub(crate) fn load(repository: &Repository) -> Option<Vec<Remote>> {
-        let cache: Self = serde_json::from_slice(&fs::read(place(repository)).ok()?).ok()?;
+        let cache: Self = serde_json::from_slice(&read_regular(&place(repository), SETTINGS_BYTES).ok()?).ok()?;
         let usual = usual_files(repository);
         let covers = usual.iter().all(|path| cache.files.iter().any(|(known, _)| known == path));
         let holds = covers && cache.files.iter().all(|(path, stamp)| Stamp::of(path) == *stamp);

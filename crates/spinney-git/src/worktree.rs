@@ -7,11 +7,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::command::Command;
+use crate::regular::{POINTER_BYTES, read_regular_text};
 use crate::repository::Repository;
 use crate::{Error, Result};
-
-/// More than any pointer file of git holds.
-const MAX_POINTER: u64 = 64 << 10;
 
 #[derive(Debug, Clone)]
 pub struct Worktree {
@@ -146,10 +144,7 @@ fn damaged(path: &Path, reason: &str) -> Error {
 
 /// The one line of a file that leads elsewhere.
 pub(crate) fn read_pointer(path: &Path) -> Option<String> {
-    if std::fs::symlink_metadata(path).ok()?.len() > MAX_POINTER {
-        return None;
-    }
-    let text = std::fs::read_to_string(path).ok()?;
+    let text = read_regular_text(path, POINTER_BYTES).ok()?;
     let line = text.strip_suffix('\n').unwrap_or(&text);
     (!line.is_empty()).then(|| line.to_owned())
 }

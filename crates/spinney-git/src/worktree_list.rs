@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use spinney_core::{BranchName, CommitId};
 
-use crate::Result;
 use crate::repository::Repository;
 use crate::retry::Retry;
+use crate::{Error, Result};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorktreeEntry {
@@ -31,6 +31,7 @@ pub struct WorktreeEntry {
 impl Repository {
     /// Lists all worktrees, the main one first.
     pub async fn load_worktrees(&self) -> Result<Vec<WorktreeEntry>> {
+        self.check_admin_files()?;
         let mut retry = Retry::default();
         loop {
             let output = self.command().args(["worktree", "list", "--porcelain", "-z"]).run().await;
@@ -38,6 +39,20 @@ impl Repository {
                 return Ok(parse_worktrees(&output?.stdout));
             }
         }
+    }
+
+    /// Refuses files that git would read without end, or wait for: it reads those of every worktree to list one.
+    fn check_admin_files(&self) -> Result<()> {
+        for entry in std::fs::read_dir(self.common_dir().join("worktrees")).into_iter().flatten().flatten() {
+            for name in ["gitdir", "locked"] {
+                let file = entry.path().join(name);
+                if std::fs::symlink_metadata(&file).is_ok_and(|found| !found.is_file()) {
+                    let reason = format!("its `{name}` is no regular file");
+                    return Err(Error::DamagedWorktree { path: entry.path(), reason });
+                }
+            }
+        }
+        Ok(())
     }
 }
 

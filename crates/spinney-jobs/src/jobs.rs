@@ -516,7 +516,10 @@ fn cancelled(why: &str) -> String {
 
 /// What a job's process said before it died; none when it said nothing.
 fn last_words(path: &std::path::Path) -> Option<String> {
-    let text = std::fs::read_to_string(path).ok()?;
+    use std::io::Read as _;
+    let mut text = Vec::new();
+    spinney_git::open_regular(path).ok()?.take(spinney_git::SETTINGS_BYTES).read_to_end(&mut text).ok()?;
+    let text = String::from_utf8_lossy(&text);
     let said = text.trim().strip_prefix("error: ").unwrap_or(text.trim());
     (!said.is_empty()).then(|| cut_for_message(said, MAX_LAST_WORDS))
 }

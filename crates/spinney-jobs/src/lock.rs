@@ -81,7 +81,7 @@ impl JobLock {
 
 /// Whether nobody holds a job's lock.
 pub(crate) fn is_free(path: &Path) -> bool {
-    match File::open(path) {
+    match spinney_git::open_regular(path) {
         Ok(file) => flock(&file, FlockOperation::NonBlockingLockShared).is_ok(),
         Err(error) => error.kind() == io::ErrorKind::NotFound,
     }

@@ -123,7 +123,7 @@ fn cut(text: &mut String) -> u64 {
 
 fn ends_with_newline(path: &Path) -> bool {
     let last = || -> io::Result<u8> {
-        let mut file = File::open(path)?;
+        let mut file = spinney_git::open_regular(path)?;
         file.seek(SeekFrom::End(-1))?;
         let mut byte = [0];
         file.read_exact(&mut byte)?;
@@ -203,7 +203,7 @@ impl LogReader {
     /// The file; none as long as there is none.
     fn open(&mut self) -> Result<Option<&mut BufReader<File>>> {
         if self.file.is_none() {
-            match File::open(&self.path) {
+            match spinney_git::open_regular(&self.path) {
                 Ok(file) => self.file = Some(BufReader::with_capacity(64 << 10, file)),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(source) => return Err(Error::files(&self.path, "read", source)),

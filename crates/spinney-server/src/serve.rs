@@ -146,12 +146,12 @@ pub async fn serve(options: ServeOptions, on_listening: impl FnOnce(&Listening))
 /// Where the daemon of a home is to be found, if one runs.
 #[must_use]
 pub fn running_url(home: &Path) -> Option<String> {
-    let lock = std::fs::File::open(home.join(LOCK_FILE)).ok()?;
+    let lock = spinney_git::open_regular(&home.join(LOCK_FILE)).ok()?;
     // Whoever gets the lock is alone.
     if flock(&lock, FlockOperation::NonBlockingLockShared).is_ok() {
         return None;
     }
-    std::fs::read_to_string(home.join(URL_FILE)).ok().filter(|url| !url.is_empty())
+    spinney_git::read_regular_text(&home.join(URL_FILE), spinney_git::POINTER_BYTES).ok().filter(|url| !url.is_empty())
 }
 
 /// Holds the home's lock for as long as this process lives.

@@ -10,6 +10,7 @@ use spinney_core::{Timestamp, Workspace};
 use super::caches::has_cache_name;
 use crate::context::Context;
 use crate::provider::worktree::{Tree, open};
+use crate::walk::{Step, walk};
 use crate::{Engine, Result};
 
 impl Engine {
@@ -37,18 +38,14 @@ impl Engine {
     }
 
     fn has_newer_file(&self, directory: &Path, since: SystemTime) -> io::Result<bool> {
-        for entry in fs::read_dir(directory)? {
-            let entry = entry?;
-            let metadata = entry.metadata()?;
-            if metadata.modified()? > since {
-                return Ok(true);
-            }
-            let is_cache = has_cache_name(&self.config, &entry.file_name());
-            if metadata.is_dir() && !is_cache && self.has_newer_file(&entry.path(), since)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        let looked_at_all = walk(directory, |entry| {
+            Ok(match entry.metadata()?.modified()? {
+                modified if modified > since => Step::Stop,
+                _ if has_cache_name(&self.config, &entry.file_name()) => Step::Pass,
+                _ => Step::Enter,
+            })
+        })?;
+        Ok(!looked_at_all)
     }
 }
 

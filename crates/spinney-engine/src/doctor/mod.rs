@@ -148,7 +148,7 @@ impl Engine {
     }
 
     fn is_abandoned(&self, id: &OperationId) -> bool {
-        let Ok(file) = std::fs::File::open(self.home.operation_lock(id)) else { return true };
+        let Ok(file) = spinney_git::open_regular(&self.home.operation_lock(id)) else { return true };
         rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockShared).is_ok()
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use spinney_core::workspace::Metadata;
 use spinney_core::{BranchName, Workspace, in_full};
-use spinney_git::Worktree;
+use spinney_git::{POINTER_BYTES, Worktree, read_regular_text};
 
 use super::candidate::Candidate;
 use super::{Found, Import, guess};
@@ -181,7 +181,7 @@ impl Engine {
 
 /// Whether a `.git` file leads to a git dir that has no other: a submodule's, or one that lies apart from its checkout.
 fn is_repository_of_its_own(path: &Path) -> bool {
-    let text = std::fs::read_to_string(path.join(".git")).unwrap_or_default();
+    let text = read_regular_text(&path.join(".git"), POINTER_BYTES).unwrap_or_default();
     let Some(git_dir) = text.trim_end().strip_prefix("gitdir: ").map(|named| path.join(named)) else { return false };
     git_dir.join("HEAD").is_file() && !git_dir.join("commondir").exists()
 }

@@ -15,6 +15,10 @@ use crate::Engine;
 use crate::context::Context;
 use crate::holdings::{Holdings, Stands};
 
+/// What the list of a member, and the names that wait to be listed, may take; a member that takes more counts as touched.
+const MOST_BYTES: usize = 1 << 30;
+const MOST_WAITING: usize = 2_000_000;
+
 /// The hash of a tree in which nothing is but what its commit has.
 pub(super) const NOTHING: &str = "";
 
@@ -56,24 +60,29 @@ fn index_of(tree: &Worktree, member: &Workspace) -> Option<Vec<u8>> {
     Some(text)
 }
 
-/// Adds a file, or a directory and all in it; one that is gone is that.
+/// Adds a file, or a directory and all in it, in the order of their names; one that is gone is that.
 fn list(path: &Path, text: &mut Vec<u8>) -> io::Result<()> {
-    text.extend_from_slice(path.as_os_str().as_bytes());
-    let found = match fs::symlink_metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            text.extend_from_slice(b"\0gone\0");
-            return Ok(());
+    let mut waiting = vec![path.to_owned()];
+    while let Some(path) = waiting.pop() {
+        if text.len() > MOST_BYTES || waiting.len() > MOST_WAITING {
+            return Err(io::Error::other("it holds more than can be listed"));
         }
-        found => found?,
-    };
-    let (inode, size, mode) = (found.ino(), found.size(), found.mode());
-    let stamp = format!("\0{inode} {size} {mode} {}.{}\0", found.ctime(), found.ctime_nsec());
-    text.extend_from_slice(stamp.as_bytes());
-    if found.is_dir() {
-        let mut inside = fs::read_dir(path)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
-        inside.sort();
-        for entry in inside {
-            list(&entry, text)?;
+        text.extend_from_slice(path.as_os_str().as_bytes());
+        let found = match fs::symlink_metadata(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                text.extend_from_slice(b"\0gone\0");
+                continue;
+            }
+            found => found?,
+        };
+        let (inode, size, mode) = (found.ino(), found.size(), found.mode());
+        let stamp = format!("\0{inode} {size} {mode} {}.{}\0", found.ctime(), found.ctime_nsec());
+        text.extend_from_slice(stamp.as_bytes());
+        if found.is_dir() {
+            let inside = fs::read_dir(&path)?.take(MOST_WAITING + 1).map(|entry| Ok(entry?.path()));
+            let mut inside = inside.collect::<io::Result<Vec<_>>>()?;
+            inside.sort();
+            waiting.extend(inside.into_iter().rev());
         }
     }
     Ok(())

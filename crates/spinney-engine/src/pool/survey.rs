@@ -142,7 +142,9 @@ impl Engine {
     }
 
     fn last_failure(&self, context: &Context) -> Option<String> {
-        let text = fs::read(self.pool_place(&context.repository.id, "json")).ok()?;
+        let text =
+            spinney_git::read_regular(&self.pool_place(&context.repository.id, "json"), spinney_git::SETTINGS_BYTES)
+                .ok()?;
         serde_json::from_slice::<LastFailure>(&text).ok().map(|failure| failure.error)
     }
 }

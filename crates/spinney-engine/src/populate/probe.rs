@@ -161,8 +161,7 @@ impl Capabilities {
 
     /// An unreadable memory is an empty one.
     fn load(&self) -> Vec<Known> {
-        let is_small = fs::metadata(&self.file).is_ok_and(|found| found.is_file() && found.len() <= MAX_MEMORY);
-        let text = is_small.then(|| fs::read(&self.file).ok()).flatten();
+        let text = spinney_git::read_regular(&self.file, MAX_MEMORY).ok();
         text.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
     }
 

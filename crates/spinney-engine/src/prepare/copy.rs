@@ -5,11 +5,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
+use std::io::{self, BufRead};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 use spinney_core::path_text;
+use spinney_git::{SETTINGS_BYTES, open_regular_beneath, read_regular_text};
 
 use crate::context::Context;
 use crate::notice::{Notice, Observer, Phase, Warning};
@@ -89,7 +90,7 @@ fn drop_outdated(file: &Path) -> Result<()> {
 pub(crate) fn load_patterns(context: &Context, root: &Path) -> Result<Vec<String>> {
     let mut patterns = context.config().workspace.copy.clone();
     let path = root.join(INCLUDE_FILE);
-    match fs::read_to_string(&path) {
+    match read_regular_text(&path, SETTINGS_BYTES) {
         Ok(text) => patterns.extend(text.lines().map(ToOwned::to_owned)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(Error::files(&path, "read")(error)),
@@ -125,11 +126,19 @@ fn carry_over_one(root: &Path, tree: &Path, file: &Path) -> Result<Option<&'stat
         }
         std::os::unix::fs::symlink(target, &to).map_err(Error::files(&to, "made"))?;
     } else if metadata.is_file() {
-        fs::copy(&from, &to).map_err(Error::files(&to, "written"))?;
+        copy_file(root, file, &to).map_err(Error::files(&to, "written"))?;
     } else {
         return Ok(Some("it is neither a file nor a link"));
     }
     Ok(None)
+}
+
+/// Copies a regular file to a place where nothing is; what took its place meanwhile is not followed.
+fn copy_file(root: &Path, file: &Path, to: &Path) -> io::Result<()> {
+    let mut from = open_regular_beneath(root, file)?;
+    let mut copy = fs::File::create_new(to)?;
+    io::copy(&mut from, &mut copy)?;
+    copy.set_permissions(from.metadata()?.permissions())
 }
 
 /// Whether a directory between `root` and the file is a link.
@@ -163,12 +172,30 @@ pub(crate) fn is_same_as_in_main_checkout(context: &Context, tree: &Path, file: 
     let both = (fs::symlink_metadata(&original), fs::symlink_metadata(&copied));
     match both {
         (Ok(a), Ok(b)) if a.is_file() && b.is_file() && a.len() == b.len() => {
-            matches!((fs::read(&original), fs::read(&copied)), (Ok(a), Ok(b)) if a == b)
+            let compare = || is_same_content(open_regular_beneath(root, file)?, open_regular_beneath(tree, file)?);
+            compare().unwrap_or(false)
         }
         (Ok(a), Ok(b)) if a.is_symlink() && b.is_symlink() => {
             fs::read_link(original).ok() == fs::read_link(copied).ok()
         }
         _ => false,
+    }
+}
+
+/// Compares two files piece by piece: they may be large.
+fn is_same_content(a: fs::File, b: fs::File) -> io::Result<bool> {
+    let (mut a, mut b) = (io::BufReader::new(a), io::BufReader::new(b));
+    loop {
+        let (left, right) = (a.fill_buf()?, b.fill_buf()?);
+        let length = left.len().min(right.len());
+        if left[..length] != right[..length] || (length == 0 && left.len() != right.len()) {
+            return Ok(false);
+        }
+        if length == 0 {
+            return Ok(true);
+        }
+        a.consume(length);
+        b.consume(length);
     }
 }
 

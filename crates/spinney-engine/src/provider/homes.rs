@@ -3,12 +3,12 @@
 //! A workspace belongs to the home whose node its marker names, wherever it lies. Another home leaves it alone, and takes it
 //! over only when a person asks for it and that home is gone.
 
-use std::fs;
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use spinney_core::NodeId;
+use spinney_git::{POINTER_BYTES, read_regular};
 
 use super::marker::Marker;
 use crate::context::Context;
@@ -33,7 +33,7 @@ impl Engine {
     pub(crate) fn note_home(&self, context: &Context) {
         let record = record(context, self.home.node());
         let place = self.home.root().as_os_str().as_bytes();
-        if fs::read(&record).is_ok_and(|noted| noted == place) {
+        if read_regular(&record, POINTER_BYTES).is_ok_and(|noted| noted == place) {
             return;
         }
         let noted: io::Result<()> =
@@ -59,7 +59,7 @@ fn record(context: &Context, node: &NodeId) -> PathBuf {
 
 /// Where a home said that it is.
 pub(crate) fn place_of(context: &Context, node: &NodeId) -> Option<PathBuf> {
-    let text = fs::read(record(context, node)).ok()?;
+    let text = read_regular(&record(context, node), POINTER_BYTES).ok()?;
     let place = PathBuf::from(std::ffi::OsString::from_vec(text));
     place.is_absolute().then_some(place)
 }

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use spinney_core::account::LOCAL;
 use spinney_core::{BranchName, CommitId, NodeId, RepositoryName, Work, Workspace, WorkspaceId};
 
+use spinney_git::{SETTINGS_BYTES, read_regular};
+
 use crate::{Error, Result, disk};
 
 pub(crate) const MARKER_FILE: &str = "spinney.json";
@@ -112,5 +114,5 @@ fn to_text(value: &impl Serialize) -> Result<Vec<u8>> {
 }
 
 fn load<T: for<'de> Deserialize<'de>>(path: &Path) -> Option<T> {
-    serde_json::from_slice(&fs::read(path).ok()?).ok()
+    serde_json::from_slice(&read_regular(path, SETTINGS_BYTES).ok()?).ok()
 }

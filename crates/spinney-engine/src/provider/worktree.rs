@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use spinney_core::{BranchName, CommitId, OperationId, Workspace, WorkspaceId, WorkspaceStatus};
-use spinney_git::{AddWorktree, RepositoryLock, Start, Worktree};
+use spinney_git::{AddWorktree, POINTER_BYTES, RepositoryLock, Start, Worktree, read_regular, read_regular_text};
 
 use super::homes;
 use super::marker::{Marker, Removal};
@@ -237,7 +237,7 @@ pub(crate) fn bring_back(
         let found = workspace.path.join(format!(".git.found-{}", workspace.id));
         fs::rename(&git_file, &found).map_err(Error::files(&git_file, "moved aside"))?;
     }
-    if fs::read(&git_file).map_or(true, |bytes| bytes != pointer.as_bytes()) {
+    if read_regular(&git_file, POINTER_BYTES).map_or(true, |bytes| bytes != pointer.as_bytes()) {
         disk::write_durably(&git_file, pointer.as_bytes()).map_err(Error::files(&git_file, "written"))?;
     }
     unlock_nested(context, workspace)
@@ -246,7 +246,7 @@ pub(crate) fn bring_back(
 /// The admin dirs of linked worktrees that lie inside a workspace's tree.
 pub(crate) fn nested_admin_dirs(context: &Context, path: &Path) -> Result<Vec<PathBuf>> {
     let is_nested = |admin_dir: &PathBuf| {
-        let pointer = fs::read_to_string(admin_dir.join("gitdir")).unwrap_or_default();
+        let pointer = read_regular_text(&admin_dir.join("gitdir"), POINTER_BYTES).unwrap_or_default();
         let tree = Path::new(pointer.trim_end()).parent();
         tree.is_some_and(|tree| tree != path && tree.starts_with(path))
     };
@@ -274,7 +274,7 @@ fn lock_nested(admin_dir: &Path, id: &WorkspaceId) -> Result<()> {
 fn unlock_nested(context: &Context, workspace: &Workspace) -> Result<()> {
     for nested in nested_admin_dirs(context, &workspace.path)? {
         let locked = nested.join("locked");
-        if fs::read_to_string(&locked).is_ok_and(|reason| reason == lock_reason(&workspace.id)) {
+        if read_regular_text(&locked, POINTER_BYTES).is_ok_and(|reason| reason == lock_reason(&workspace.id)) {
             fs::remove_file(&locked).map_err(Error::files(&locked, "deleted"))?;
         }
     }
@@ -347,7 +347,7 @@ pub(crate) fn find_admin_dir(context: &Context, workspace: &Workspace) -> Result
         return Ok(Some(worktree.admin_dir().to_owned()));
     }
     let expected = disk::resolved(&workspace.path).join(".git");
-    let ours = |admin_dir: &PathBuf| match fs::read_to_string(admin_dir.join("gitdir")) {
+    let ours = |admin_dir: &PathBuf| match read_regular_text(&admin_dir.join("gitdir"), POINTER_BYTES) {
         Ok(text) if !text.trim().is_empty() => disk::resolved(&admin_dir.join(text.trim_end())) == expected,
         _ => admin_dir.file_name().is_some_and(|name| name.to_string_lossy().contains(workspace.id.as_str())),
     };
@@ -360,7 +360,7 @@ pub(crate) fn find_admin_dir(context: &Context, workspace: &Workspace) -> Result
 
 /// Finds the admin dir that names a path, which need not be there.
 pub(crate) fn find_admin_dir_of(context: &Context, path: &Path) -> Result<Option<PathBuf>> {
-    let pointer = |admin_dir: &Path| fs::read_to_string(admin_dir.join("gitdir")).unwrap_or_default();
+    let pointer = |admin_dir: &Path| read_regular_text(&admin_dir.join("gitdir"), POINTER_BYTES).unwrap_or_default();
     let names_it = |admin_dir: &PathBuf| Path::new(pointer(admin_dir).trim_end()) == path.join(".git");
     Ok(admin_dirs(context)?.into_iter().find(names_it))
 }

@@ -27,7 +27,9 @@ impl View {
             return Ok(Self { admin_dir: admin_dir.to_owned(), made: false });
         };
         // In the middle of a rebase HEAD is on no branch, and right as it is.
-        if !fs::read_to_string(admin_dir.join("HEAD"))?.starts_with("ref:") || admin_dir.join("reftable").exists() {
+        if !spinney_git::read_regular_text(&admin_dir.join("HEAD"), spinney_git::POINTER_BYTES)?.starts_with("ref:")
+            || admin_dir.join("reftable").exists()
+        {
             return Ok(Self { admin_dir: admin_dir.to_owned(), made: false });
         }
         let place = admin_dir.with_file_name(format!("{VIEW}{name}"));

@@ -211,7 +211,7 @@ impl Engine {
             history::judge_branch(context, workspace, Some(worktree), upstream, &mut in_history),
         );
         let locked = worktree.admin_dir().join("locked");
-        if let Ok(reason) = std::fs::read_to_string(locked)
+        if let Ok(reason) = spinney_git::read_regular_text(&locked, spinney_git::POINTER_BYTES)
             && reason.trim() != lock_reason(&workspace.id)
         {
             let reason = if reason.trim().is_empty() { "locked in git" } else { reason.trim() };

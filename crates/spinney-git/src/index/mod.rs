@@ -24,7 +24,7 @@ pub use stat::{FileStat, FileTime};
 use crate::{Error, Result};
 
 /// Some five million files.
-const MAX_BYTES: u64 = 512 << 20;
+pub(crate) const MAX_BYTES: u64 = 512 << 20;
 
 /// Why bytes are no index that can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

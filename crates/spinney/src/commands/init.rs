@@ -1,6 +1,6 @@
 //! `spinney init`: writes a commented `spinney.toml`, or Claude Code's settings.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
@@ -59,7 +59,7 @@ fn write_template(app: &App, path: &Path) -> Result<bool> {
 
 /// Gives whether there was anything to write.
 fn write_claude_settings(app: &App, path: &Path) -> Result<bool> {
-    let settings = match fs::read_to_string(path) {
+    let settings = match spinney_git::read_regular_text(path, spinney_git::SETTINGS_BYTES) {
         Ok(text) => Some(text),
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         Err(error) => return Err(CliError::failed(format!("`{}` can't be read: {error}", path.display()))),
