@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// A full commit id: 40 (SHA-1) or 64 (SHA-256) lowercase hex digits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(try_from = "String", into = "String")]
 pub struct CommitId(String);
 
 /// A text that is not a full commit id.
@@ -38,6 +38,20 @@ impl FromStr for CommitId {
         } else {
             Err(InvalidCommitId(text.to_owned()))
         }
+    }
+}
+
+impl TryFrom<String> for CommitId {
+    type Error = InvalidCommitId;
+
+    fn try_from(text: String) -> Result<Self, InvalidCommitId> {
+        text.parse()
+    }
+}
+
+impl From<CommitId> for String {
+    fn from(commit: CommitId) -> Self {
+        commit.0
     }
 }
 

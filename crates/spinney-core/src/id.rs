@@ -21,14 +21,14 @@ fn is_id(text: &str) -> bool {
 
 /// A text that is not an id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not an id")]
+#[error("`{}` is not an id", crate::names::for_message(.0))]
 pub struct InvalidId(pub String);
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(transparent)]
+        #[serde(try_from = "String", into = "String")]
         pub struct $name(String);
 
         impl $name {
@@ -49,6 +49,20 @@ macro_rules! id {
 
             fn from_str(text: &str) -> Result<Self, InvalidId> {
                 if is_id(text) { Ok(Self(text.to_owned())) } else { Err(InvalidId(text.to_owned())) }
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = InvalidId;
+
+            fn try_from(text: String) -> Result<Self, InvalidId> {
+                text.parse()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> Self {
+                id.0
             }
         }
 

@@ -3,6 +3,7 @@
 //! A generated name uses `[a-z0-9._/-]` only, has at most [`MAX_GENERATED_BYTES`], and carries a hash of the whole
 //! text where it had to be shortened, so that two long texts with a shared beginning stay apart.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -94,6 +95,36 @@ pub fn cut_for_message(value: &str, most: usize) -> String {
         shown.push('…');
     }
     shown.replace("\\'", "'").replace("\\\"", "\"").replace("\\\\", "\\")
+}
+
+/// Somebody else's text for people to read, as it is but for what would steer a terminal or turn the text around: that is
+/// shown by its number. Line breaks and tabs stay.
+#[must_use]
+pub fn visible(text: &str) -> Cow<'_, str> {
+    show(text, |c| steers(c) && !matches!(c, '\n' | '\t'))
+}
+
+/// The same for what has to stay on one line, such as the name of a file.
+#[must_use]
+pub fn visible_line(text: &str) -> Cow<'_, str> {
+    show(text, steers)
+}
+
+fn show(text: &str, hides: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&hides) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if hides(c) { shown.extend(c.escape_debug()) } else { shown.push(c) }
+    }
+    Cow::Owned(shown)
+}
+
+/// Whether a character is none to be seen: it steers a terminal, ends a line, or makes what follows run the other way.
+fn steers(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// A workspace's readable name, as `issue-42`.
@@ -260,6 +291,15 @@ mod tests {
         }
     }
 
+    #[test]
+    fn what_steers_is_shown_by_its_number() {
+        assert_eq!(
+            visible_line("a\u{202e}b\u{1b}[2J\n日本 größe 👩\u{200d}💻"),
+            "a\\u{202e}b\\u{1b}[2J\\n日本 größe 👩\u{200d}💻"
+        );
+        assert_eq!(visible("a\nb\tc\r"), "a\nb\tc\\r");
+    }
+
     proptest! {
         #[test]
         fn a_slug_is_always_a_valid_short_branch(text in ".{0,400}") {
@@ -287,6 +327,12 @@ mod tests {
         fn a_sanitized_repository_name_is_valid_and_stays_in_its_directory(owner in ".{0,200}", name in ".{0,200}") {
             let built = RepositoryName::sanitized(&owner, &name);
             prop_assert_eq!(built.to_string().parse::<RepositoryName>().unwrap(), built);
+        }
+
+        #[test]
+        fn nothing_of_a_visible_text_steers(text in "(?s)(.|\u{202e}|\u{1b}|\n|\u{2066}|\u{200f}){0,60}") {
+            prop_assert!(!visible_line(&text).contains(steers));
+            prop_assert!(!visible(&text).replace(['\n', '\t'], "").contains(steers));
         }
 
         #[test]

@@ -143,6 +143,14 @@ impl Work {
         })
     }
 
+    /// Whether it is one that a request could have made: its name is a name, and leads to no other directory.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        let name = self.workspace_name();
+        let is_text = !self.key.is_empty() && self.key.len() <= MAX_KEY_BYTES && !self.key.contains(char::is_control);
+        is_text && !name.as_str().contains('/') && name.as_str().parse::<BranchName>().is_ok()
+    }
+
     /// The branch that the work gets when nobody names one. A pull request's own branch is not known here: this is the
     /// branch for one from a fork.
     #[must_use]

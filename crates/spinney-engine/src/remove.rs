@@ -12,7 +12,7 @@
 
 use serde::{Deserialize, Serialize};
 use spinney_core::{
-    CommitId, Consent, Job, JobId, Merge, Operation, OperationKind, OperationStatus, Remover, Timestamp, Verdict,
+    CommitId, Consent, Job, JobId, Merge, Operation, OperationKind, OperationStatus, Remover, Timestamp, Verdict, Work,
     Workspace, WorkspaceStatus,
 };
 use spinney_git::Worktree;
@@ -281,6 +281,14 @@ impl Engine {
             self.delete_own_branch(context, workspace, &tip).await?;
         }
         Ok(())
+    }
+
+    /// The works that a workspace had when it was removed, as the journal tells.
+    pub(crate) async fn works_removed_with(&self, workspace: &Workspace) -> Result<Option<Vec<Work>>> {
+        let kind = OperationKind::Remove;
+        let last = self.store.read().await?.last_done_operation_of(&workspace.id, kind).await?;
+        let data: Option<RemoveData> = last.as_ref().map(journal::data).transpose()?;
+        Ok(data.map(|data| data.removal.works))
     }
 
     async fn undo_remove(

@@ -8,6 +8,7 @@
 //! A death after `moving` is finished: every step can be taken again.
 
 use serde::{Deserialize, Serialize};
+use spinney_core::names::for_message;
 use spinney_core::{
     BranchName, Operation, OperationKind, OperationStatus, Timestamp, Work, Workspace, WorkspaceStatus,
 };
@@ -16,7 +17,7 @@ use spinney_git::{Head, Worktree};
 use crate::context::Context;
 use crate::journal::{self, Running};
 use crate::notice::{Notice, Observer, Warning};
-use crate::provider::marker::Removal;
+use crate::provider::marker::{REMOVAL_FILE, Removal};
 use crate::provider::worktree;
 use crate::{Engine, Error, Result, events, fail, links};
 
@@ -50,7 +51,7 @@ impl Engine {
             let what = "git's part of it was gone and is made anew: what was staged is not any more".to_owned();
             observer(Notice::Warning(Warning::Minor { what }));
         }
-        let removal = Removal::load(&admin_dir).ok_or_else(|| {
+        let mut removal = Removal::load(&admin_dir).ok_or_else(|| {
             refused(match workspace.status {
                 WorkspaceStatus::Purged if !admin_dir.exists() => {
                     "it was purged and held nothing of its own: all it had is in its base".to_owned()
@@ -58,6 +59,18 @@ impl Engine {
                 _ => format!("`{}` is gone or can't be read", admin_dir.display()),
             })
         })?;
+        if !removal.has_plain_admin_name() {
+            let what = format!(
+                "`{}` in its trash was changed: it names `{}` for git's part; its id is taken instead",
+                REMOVAL_FILE,
+                for_message(&removal.admin_name)
+            );
+            observer(Notice::Warning(Warning::Minor { what }));
+        }
+        // Who may have a workspace, the store knows; what lies in the trash tells only where the store is lost.
+        if let Some(works) = self.works_removed_with(workspace).await? {
+            removal.works = works;
+        }
         for lock in worktree::set_locks_aside(&admin_dir)? {
             let what = format!("a git that was killed left `{lock}`; it is kept as `{lock}{}`", worktree::ASIDE);
             observer(Notice::Warning(Warning::Minor { what }));

@@ -1,6 +1,9 @@
 //! What is said, before any platform's markup. Every adapter writes it in its own, and escapes what others wrote.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
+use spinney_core::names::visible;
 
 /// A message: spans in their order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +29,15 @@ pub enum Span {
     Break,
 }
 
+/// Somebody else's text may turn what follows it around, on every platform.
+fn shown(text: impl Into<String>) -> String {
+    let text = text.into();
+    match visible(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(shown) => shown,
+    }
+}
+
 impl Message {
     #[must_use]
     pub fn new() -> Self {
@@ -34,37 +46,37 @@ impl Message {
 
     #[must_use]
     pub fn plain(mut self, text: impl Into<String>) -> Self {
-        self.0.push(Span::Plain(text.into()));
+        self.0.push(Span::Plain(shown(text)));
         self
     }
 
     #[must_use]
     pub fn strong(mut self, text: impl Into<String>) -> Self {
-        self.0.push(Span::Strong(text.into()));
+        self.0.push(Span::Strong(shown(text)));
         self
     }
 
     #[must_use]
     pub fn code(mut self, text: impl Into<String>) -> Self {
-        self.0.push(Span::Code(text.into()));
+        self.0.push(Span::Code(shown(text)));
         self
     }
 
     #[must_use]
     pub fn link(mut self, text: impl Into<String>, url: impl Into<String>) -> Self {
-        self.0.push(Span::Link { text: text.into(), url: url.into() });
+        self.0.push(Span::Link { text: shown(text), url: shown(url) });
         self
     }
 
     #[must_use]
     pub fn block(mut self, text: impl Into<String>) -> Self {
-        self.0.push(Span::Block(text.into()));
+        self.0.push(Span::Block(shown(text)));
         self
     }
 
     #[must_use]
     pub fn prose(mut self, text: impl Into<String>) -> Self {
-        self.0.push(Span::Prose(text.into()));
+        self.0.push(Span::Prose(shown(text)));
         self
     }
 
@@ -86,7 +98,7 @@ impl Message {
     pub fn sentence(mut self, text: &str) -> Self {
         for (index, part) in text.split('`').enumerate() {
             if !part.is_empty() {
-                let part = part.to_owned();
+                let part = shown(part);
                 self.0.push(if index % 2 == 0 { Span::Plain(part) } else { Span::Code(part) });
             }
         }

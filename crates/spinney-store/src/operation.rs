@@ -1,6 +1,6 @@
 //! The journal: what is being done to workspaces, so that somebody else can finish or undo it.
 
-use spinney_core::{NodeId, Operation, OperationId, OperationStatus, Timestamp, WorkspaceId};
+use spinney_core::{NodeId, Operation, OperationId, OperationKind, OperationStatus, Timestamp, WorkspaceId};
 use sqlx::any::AnyRow;
 
 use crate::row::Reader;
@@ -100,6 +100,20 @@ impl Connection {
         let query =
             select_operations!("WHERE node = $1 AND status = 'open' ORDER BY created_at, id").bind(node.as_str());
         self.fetch_all(query).await?.iter().map(operation).collect()
+    }
+
+    /// Loads the operation of a kind that ended well last for a workspace.
+    pub async fn last_done_operation_of(
+        &mut self,
+        workspace: &WorkspaceId,
+        kind: OperationKind,
+    ) -> Result<Option<Operation>, Error> {
+        let query = select_operations!(
+            "WHERE workspace_id = $1 AND kind = $2 AND status = 'done' ORDER BY updated_at DESC, id LIMIT 1"
+        )
+        .bind(workspace.as_str())
+        .bind(kind.as_str());
+        self.fetch_optional(query).await?.as_ref().map(operation).transpose()
     }
 
     /// Loads the open operation of a workspace.

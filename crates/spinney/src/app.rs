@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use spinney_core::account::LOCAL;
 use spinney_core::config::{ConfigError, Layers};
+use spinney_core::names::visible_line;
 use spinney_core::{RepositoryId, Workspace};
 use spinney_engine::notice::{Notice, Phase, Warning};
 use spinney_engine::{Among, Context, Engine, EngineOptions, plural};
@@ -186,7 +187,7 @@ impl App {
                     ));
                 }
                 Warning::Recovered { what } => self.ui.say(what),
-                other => self.ui.warn(warning_text(&other)),
+                other => self.ui.warn(visible_line(&warning_text(&other))),
             },
         }
     }

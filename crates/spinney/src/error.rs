@@ -2,7 +2,7 @@
 
 use std::error::Error as StdError;
 
-use spinney_core::names::{cut_for_message, for_message};
+use spinney_core::names::{cut_for_message, for_message, visible_line};
 use spinney_engine::{Check, ErrorKind, Mark};
 use spinney_server::document;
 
@@ -121,14 +121,14 @@ impl CliError {
             anstream::eprintln!("{}", serde_json::to_string(&document).unwrap_or_default());
             return;
         }
-        anstream::eprintln!("{}error{}: {}", style::ERROR, style::RESET, self.message);
+        anstream::eprintln!("{}error{}: {}", style::ERROR, style::RESET, visible_line(self.message.trim_end()));
         if let Some(explanation) = &self.explanation {
-            anstream::eprintln!("{explanation}");
+            anstream::eprintln!("{}", style::visible(explanation));
         }
         if !self.hints.is_empty() {
             anstream::eprintln!();
         }
-        for hint in &self.hints {
+        for hint in self.hints.iter().map(|hint| visible_line(hint)) {
             // Below an explanation the lines say themselves what each is for.
             match self.explanation {
                 Some(_) => anstream::eprintln!("{hint}"),

@@ -3,7 +3,7 @@
 //! It travels into the trash with the admin dir and survives a lost database.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use spinney_core::account::LOCAL;
@@ -62,8 +62,15 @@ impl Marker {
         fs::write(&path, to_text(self)?).map_err(Error::files(&path, "written"))
     }
 
+    /// Reads it as input: whoever works in the repository can write there what they like.
     pub fn load(admin_dir: &Path) -> Option<Self> {
-        load(&admin_dir.join(MARKER_FILE))
+        load(&admin_dir.join(MARKER_FILE)).filter(Self::is_sound)
+    }
+
+    /// Whether every field is what we could have written; those with a type of their own are checked by it.
+    pub fn is_sound(&self) -> bool {
+        let is_plain = |component| matches!(component, Component::RootDir | Component::Normal(_));
+        self.work.is_sound() && self.path.is_absolute() && self.path.components().all(is_plain)
     }
 }
 
@@ -94,7 +101,16 @@ impl Removal {
     }
 
     pub fn load(admin_dir: &Path) -> Option<Self> {
-        load(&admin_dir.join(REMOVAL_FILE))
+        let mut removal: Self = load(&admin_dir.join(REMOVAL_FILE))?;
+        removal.works.retain(Work::is_sound);
+        Some(removal)
+    }
+
+    /// Whether the admin dir's name is one: it could lead to any place otherwise.
+    pub fn has_plain_admin_name(&self) -> bool {
+        let mut components = Path::new(&self.admin_name).components();
+        matches!((components.next(), components.next()), (Some(Component::Normal(name)), None) if name == self.admin_name.as_str())
+            && !self.admin_name.contains(char::is_control)
     }
 
     /// Forgets it once the workspace is back.

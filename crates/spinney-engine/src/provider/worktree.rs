@@ -212,7 +212,7 @@ pub(crate) fn bring_back(
     let worktrees = context.git.common_dir().join("worktrees");
     if admin_trash.exists() {
         fs::create_dir_all(&worktrees).map_err(Error::files(&worktrees, "made"))?;
-        let name = free_admin_name(&worktrees, &removal.admin_name, &workspace.id);
+        let name = free_admin_name(&worktrees, removal, &workspace.id);
         move_if_there(&admin_trash, &worktrees.join(name))?;
         fail::point("restore.admin-moved")?;
     }
@@ -375,7 +375,9 @@ fn admin_dirs(context: &Context) -> Result<Vec<PathBuf>> {
     }
 }
 
-fn free_admin_name(worktrees: &Path, wanted: &str, id: &WorkspaceId) -> String {
+/// The name that an admin dir had, unless it is taken or was never one.
+fn free_admin_name(worktrees: &Path, removal: &Removal, id: &WorkspaceId) -> String {
+    let wanted = if removal.has_plain_admin_name() { removal.admin_name.as_str() } else { id.as_str() };
     if worktrees.join(wanted).exists() { format!("{wanted}-{id}") } else { wanted.to_owned() }
 }
 

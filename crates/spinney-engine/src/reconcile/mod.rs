@@ -23,6 +23,7 @@
 //! | none | none | in a tree root | reported |
 //! | any | `undo-…`, `purge-…` of a closed operation | the same | deleted: it was moved aside to be |
 
+mod checked;
 mod rows;
 mod strays;
 

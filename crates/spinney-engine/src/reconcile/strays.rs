@@ -68,6 +68,13 @@ impl Engine {
             findings.seen(format!("worktree `{place}` carries the mark of {name}, which is {}", row.status));
             return Ok(());
         }
+        // A mark can be copied; a branch is checked out once.
+        if tree.load_head().await?.branch() != Some(&row.branch) {
+            let branch = &row.branch;
+            findings
+                .seen(format!("worktree `{place}` carries the mark of {name}, and is not on its branch `{branch}`"));
+            return Ok(());
+        }
         findings.done(format!("{name} was moved to `{place}`"), "followed");
         if !findings.dry_run {
             let status = WorkspaceStatus::Active;
@@ -111,7 +118,8 @@ impl Engine {
         }
         findings.done(format!("worktree `{shown}` was ours and is gone; git still has its part"), "taken in as lost");
         if !findings.dry_run {
-            let row = self.new_row(context, Marker { path: path.to_owned(), ..marker }, WorkspaceStatus::Lost);
+            let marker = self.checked_base(context, Marker { path: path.to_owned(), ..marker }).await;
+            let row = self.new_row(context, marker, WorkspaceStatus::Lost);
             self.insert_row(&row, std::slice::from_ref(&row.work)).await?;
             links::drop(&self.home, &row);
         }
@@ -125,7 +133,7 @@ impl Engine {
             return self.take_back_member(context, marker, status).await;
         }
         let branch = tree.load_head().await?.branch().cloned().unwrap_or(marker.branch.clone());
-        let marker = Marker { branch, path: tree.path().to_owned(), ..marker };
+        let marker = self.checked_base(context, Marker { branch, path: tree.path().to_owned(), ..marker }).await;
         let row = self.new_row(context, marker, WorkspaceStatus::Active);
         self.insert_row(&row, std::slice::from_ref(&row.work)).await
     }
@@ -152,7 +160,9 @@ impl Engine {
             findings.done(format!("`{}` is in the trash, but the store does not know it", shown.display()), "taken in");
             if !findings.dry_run {
                 let branch = removal.branch.unwrap_or_else(|| marker.branch.clone());
-                let row = self.new_row(context, Marker { branch, ..marker }, WorkspaceStatus::Trashed);
+                let marker = self.checked_base(context, Marker { branch, ..marker }).await;
+                let path = self.checked_path(context, &marker).await;
+                let row = self.new_row(context, Marker { path, ..marker }, WorkspaceStatus::Trashed);
                 self.insert_row(&Workspace { removed_at: Some(Timestamp::now()), ..row }, &[]).await?;
             }
         }
@@ -177,7 +187,8 @@ impl Engine {
             }
             findings.done(format!("`{shown}` is the archive of a workspace that the store does not know"), "taken in");
             if !findings.dry_run {
-                let row = self.new_row(context, marker, WorkspaceStatus::Purged);
+                let path = self.checked_path(context, &marker).await;
+                let row = self.new_row(context, Marker { path, ..marker }, WorkspaceStatus::Purged);
                 self.insert_row(&Workspace { removed_at: Some(Timestamp::now()), ..row }, &[]).await?;
             }
         }

@@ -49,6 +49,9 @@ impl Manifest {
     }
 }
 
+/// More than the manifest of a tree with some million files takes.
+const MOST_MANIFEST: u64 = 1 << 30;
+
 /// What goes into an archive.
 pub(super) struct Contents<'a> {
     pub admin_dir: &'a Path,
@@ -186,9 +189,10 @@ pub(super) fn verify(place: &Path) -> io::Result<Manifest> {
     for entry in open(place)?.entries()? {
         let mut entry = entry?;
         let name = entry.path()?.into_owned();
+        check_kind(entry.header().entry_type(), &name)?;
         if name == Path::new(MANIFEST) {
             let mut text = Vec::new();
-            entry.read_to_end(&mut text)?;
+            entry.take(MOST_MANIFEST).read_to_end(&mut text)?;
             manifest = Some(serde_json::from_slice::<Manifest>(&text)?);
             continue;
         }
@@ -222,10 +226,31 @@ pub(super) fn verify(place: &Path) -> io::Result<Manifest> {
 pub(crate) fn load_marker(place: &Path) -> Option<Marker> {
     let name = Path::new(ADMIN).join(MARKER_FILE);
     let mut archive = open(place).ok()?;
-    let mut entry = archive.entries().ok()?.flatten().find(|entry| entry.path().is_ok_and(|path| path == name))?;
+    let entry = archive.entries().ok()?.flatten().find(|entry| entry.path().is_ok_and(|path| path == name))?;
     let mut text = Vec::new();
-    entry.read_to_end(&mut text).ok()?;
-    serde_json::from_slice(&text).ok()
+    entry.take(spinney_git::SETTINGS_BYTES).read_to_end(&mut text).ok()?;
+    serde_json::from_slice(&text).ok().filter(Marker::is_sound)
+}
+
+/// Refuses what we write into no archive: a hard link would lead to any file of this machine.
+fn check_kind(kind: EntryType, name: &Path) -> io::Result<()> {
+    match kind {
+        EntryType::Regular | EntryType::GNUSparse | EntryType::Directory | EntryType::Symlink | EntryType::Fifo => {
+            Ok(())
+        }
+        _ => {
+            let name = spinney_core::names::for_message(&name.to_string_lossy());
+            Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("`{name}` is of a kind that no archive has ({kind:?})"),
+            ))
+        }
+    }
+}
+
+/// Whether a path names something in the place that it is relative to, and not outside of it.
+pub(super) fn stays_inside(path: &Path) -> bool {
+    path.components().all(|component| matches!(component, Component::Normal(_)))
 }
 
 /// Unpacks the admin dir's part.
@@ -245,7 +270,8 @@ fn unpack(place: &Path, part: &str, to: &Path) -> io::Result<()> {
         let mut entry = entry?;
         let name = entry.path()?.into_owned();
         let Ok(inside) = name.strip_prefix(part) else { continue };
-        if inside.components().any(|component| !matches!(component, Component::Normal(_))) {
+        check_kind(entry.header().entry_type(), &name)?;
+        if !stays_inside(inside) {
             return Err(io::Error::new(io::ErrorKind::InvalidData, format!("`{}` leaves its place", name.display())));
         }
         let target = to.join(inside);

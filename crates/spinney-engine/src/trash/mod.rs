@@ -2,6 +2,8 @@
 
 mod archive;
 mod attributes;
+#[cfg(test)]
+mod hostile_archive;
 mod mend;
 mod print;
 mod purge;

@@ -10,12 +10,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
+use spinney_core::names::for_message;
 use spinney_core::{Workspace, WorkspaceStatus};
 use spinney_git::{Index, ObjectFormat, Worktree};
 
 use super::archive::{self, Manifest};
 use crate::context::Context;
 use crate::prepare::SETUP_VARIABLE;
+use crate::prepare::copy::passes_link;
 use crate::provider::worktree;
 use crate::{Engine, Error, Result, disk, fail, home, processes};
 
@@ -112,7 +114,12 @@ impl Engine {
         }
         fail::point("unarchive.filled")?;
         // Before anything is laid over the files: a link among it could lead out of the tree.
-        for path in manifest.deleted.iter().map(|text| tree_aside.join(archive::unescape(text))) {
+        for path in manifest.deleted.iter().map(|text| archive::unescape(text)) {
+            if !archive::stays_inside(&path) || passes_link(&tree_aside, &path) {
+                let fault = format!("`{}` leaves its place", for_message(&path.to_string_lossy()));
+                return Err(Error::files(place, "read")(std::io::Error::new(std::io::ErrorKind::InvalidData, fault)));
+            }
+            let path = tree_aside.join(path);
             delete_with_empty_parents(&tree_aside, &path).map_err(Error::files(&path, "deleted"))?;
         }
         archive::unpack_tree(place, &tree_aside).map_err(Error::files(&tree_aside, "written"))?;

@@ -1,5 +1,7 @@
 //! A patch as a page shows it: by file, with what was added and removed told apart.
 
+use spinney_core::names::visible;
+
 /// How many lines a page has at most.
 const MAX_LINES: usize = 3000;
 
@@ -72,7 +74,7 @@ impl Diff {
             } else {
                 shown += 1;
                 let text = if line.is_empty() { " " } else { line };
-                file.lines.push(Line { kind, text: visible(text) });
+                file.lines.push(Line { kind, text: visible(text).into_owned() });
             }
         }
         diff
@@ -92,7 +94,7 @@ impl FileDiff {
             self.note = format!("renamed from {}", visible(from));
             return;
         } else if let Some(path) = line.strip_prefix("rename to ").or_else(|| line.strip_prefix("+++ b/")) {
-            self.path = visible(path.trim_end_matches('\t'));
+            self.path = visible(path.trim_end_matches('\t')).into_owned();
             return;
         } else {
             return;
@@ -114,17 +116,7 @@ fn hunk(line: &str) -> Option<(usize, usize)> {
 /// The path in `a/path b/path`, whose halves are the same.
 fn path_of(paths: &str) -> String {
     let half = paths.get(..paths.len() / 2).unwrap_or(paths);
-    visible(half.strip_prefix("a/").unwrap_or(half))
-}
-
-/// A line without what steers a terminal or turns text around; such signs are shown.
-fn visible(line: &str) -> String {
-    let hides =
-        |c: char| (c.is_control() && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    match line.contains(hides) {
-        true => line.chars().map(|c| if hides(c) { '\u{fffd}' } else { c }).collect(),
-        false => line.to_owned(),
-    }
+    visible(half.strip_prefix("a/").unwrap_or(half)).into_owned()
 }
 
 #[cfg(test)]
@@ -142,7 +134,7 @@ mod tests {
             diff.files.iter().map(|file| (file.path.as_str(), file.note.as_str(), file.added, file.removed)).collect();
         assert_eq!(told, [("a b.txt", "", 1, 1), ("new", "renamed from old", 1, 1), ("p.png", "binary", 0, 0)]);
         let lines: Vec<_> = diff.files[1].lines.iter().map(|line| (line.kind, line.text.as_str())).collect();
-        assert_eq!(lines, [("at", "@@ -1 +1 @@"), ("del", "--- x"), ("add", "+\u{fffd}y")]);
+        assert_eq!(lines, [("at", "@@ -1 +1 @@"), ("del", "--- x"), ("add", "+\\u{1b}y")]);
         assert!(!diff.is_cut);
     }
 

@@ -30,6 +30,7 @@ pub(crate) mod workspaces;
 use askama::Template;
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
+use spinney_core::names::visible;
 
 use crate::auth::Caller;
 use crate::error::ApiError;
@@ -102,7 +103,8 @@ fn page_of(error: &ApiError, frame: Frame) -> Response {
 /// A template as a page.
 pub(crate) fn render(page: &impl Template) -> Response {
     match page.render() {
-        Ok(text) => Html(text).into_response(),
+        // Names of files and texts of others are on every page.
+        Ok(text) => Html(visible(&text.replace('\r', "")).into_owned()).into_response(),
         Err(error) => {
             tracing::error!(%error, "a page could not be made");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()

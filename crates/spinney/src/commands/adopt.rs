@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
+use spinney_core::names::visible_line;
 use spinney_core::{BranchName, NodeId};
 use spinney_server::document;
 
@@ -56,7 +57,7 @@ pub async fn run(app: &App, args: AdoptArgs) -> Result<u8> {
             }
             // Of all, one that can't be taken in does not stop the rest.
             Err(error) if several => {
-                app.ui.warn(&error);
+                app.ui.warn(visible_line(&error.to_string()));
                 first_error.get_or_insert(error);
             }
             Err(error) => return Err(error.into()),
@@ -71,7 +72,7 @@ pub async fn run(app: &App, args: AdoptArgs) -> Result<u8> {
             None => "nothing to adopt: every worktree is known".to_owned(),
         });
     } else {
-        adopted.iter().for_each(|workspace| app.ui.print(workspace.path.display()));
+        adopted.iter().for_each(|workspace| app.ui.print_path(&workspace.path));
     }
     match first_error {
         Some(error) if adopted.is_empty() => Err(error.into()),

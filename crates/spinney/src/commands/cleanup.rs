@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use spinney_core::Reason;
+use spinney_core::names::visible_line;
 use spinney_engine::{Report, What, plural, size};
 use spinney_jobs::Forgotten;
 use spinney_server::document;
@@ -104,15 +105,16 @@ fn tell(app: &App, report: &Report, forgotten: &Forgotten, dry_run: bool, trash_
             "{} {}: {}",
             verb("kept", "keep"),
             style::paint(style::NAME, &kept.workspace.name),
-            reasons.join(", ")
+            visible_line(&reasons.join(", "))
         ));
     }
     for finding in &report.findings {
         let done = finding.done.as_ref().map(|done| format!(": {done}")).unwrap_or_default();
-        app.ui.print(format!("{}{done}", finding.what));
+        app.ui.print(visible_line(&format!("{}{done}", finding.what)));
     }
     for cleaned in &report.caches {
-        let directories: Vec<_> = cleaned.directories.iter().map(|path| path.display().to_string()).collect();
+        let directories: Vec<_> =
+            cleaned.directories.iter().map(|path| visible_line(&path.to_string_lossy()).into_owned()).collect();
         let name = style::paint(style::NAME, &cleaned.workspace.name);
         app.ui.print(format!(
             "{} {} of {name}: {}",
@@ -122,7 +124,7 @@ fn tell(app: &App, report: &Report, forgotten: &Forgotten, dry_run: bool, trash_
         ));
     }
     for (name, error) in &report.failed {
-        app.ui.warn(format!("{name}: {error}"));
+        app.ui.warn(visible_line(&format!("{name}: {error}")));
     }
     if *forgotten != Forgotten::default() {
         let jobs = plural(forgotten.jobs, "old job");

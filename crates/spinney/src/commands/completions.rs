@@ -41,6 +41,6 @@ pub fn print_script(app: &App, shell: Shell, script: &str) {
     if app.ui.json {
         app.ui.print_json(&json!({ "shell": shell.as_str(), "script": script }));
     } else {
-        app.ui.print(script);
+        app.ui.print_raw(script);
     }
 }

@@ -38,7 +38,7 @@ pub async fn run(app: &App, args: InitArgs) -> Result<u8> {
     if app.ui.json {
         app.ui.print_json(&json!({ "path": path, "written": written }));
     } else {
-        app.ui.print(path.display());
+        app.ui.print_path(&path);
     }
     Ok(0)
 }

@@ -141,7 +141,7 @@ pub async fn hand_over(
         app.ui.print_json(&document::ResolvedWorkspace::of(engine, resolution));
     } else {
         app.ui.say(format!("{}, {}", sentence(resolution), words::took(started.elapsed())));
-        app.ui.print(resolution.workspace.path.display());
+        app.ui.print_path(&resolution.workspace.path);
     }
     if resolution.method == Method::Created {
         background::fill_pool(app, engine, context).await?;

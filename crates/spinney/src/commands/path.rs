@@ -27,7 +27,7 @@ pub async fn run(app: &App, args: PathArgs) -> Result<u8> {
     if app.ui.json {
         app.ui.print_json(&json!({ "path": workspace.path }));
     } else {
-        app.ui.print(workspace.path.display());
+        app.ui.print_path(&workspace.path);
     }
     Ok(0)
 }

@@ -79,7 +79,7 @@ async fn add(app: &App, place: &str, add: AddRepository) -> Result<u8> {
             style::paint(style::NAME, &repository.name),
             repository.name
         ));
-        app.ui.print(repository.root.as_ref().unwrap_or(&repository.common_dir).display());
+        app.ui.print_path(repository.root.as_ref().unwrap_or(&repository.common_dir));
     }
     Ok(0)
 }

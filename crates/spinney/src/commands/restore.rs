@@ -30,7 +30,7 @@ pub async fn run(app: &App, args: RestoreArgs) -> Result<u8> {
         app.ui.print_json(&document::Workspace::of(&engine, &restored));
     } else {
         app.ui.say(format!("{} is back on `{}`", style::paint(style::NAME, &restored.name), restored.branch));
-        app.ui.print(restored.path.display());
+        app.ui.print_path(&restored.path);
     }
     Ok(0)
 }

@@ -8,6 +8,8 @@ pub mod table;
 
 pub use spinney_server::words;
 
+use std::io::IsTerminal;
+
 use crate::ui::progress::Progress;
 
 /// How much to tell, and how.
@@ -22,6 +24,7 @@ impl Ui {
     /// Talks to the person, on stderr.
     pub fn say(&self, text: impl std::fmt::Display) {
         if !self.quiet {
+            let text = style::visible(&text.to_string());
             self.progress.suspend(|| anstream::eprintln!("{text}"));
         }
     }
@@ -30,8 +33,21 @@ impl Ui {
         self.say(format!("{}warning{}: {text}", style::WARNING, style::RESET));
     }
 
-    /// Gives the result, on stdout.
+    /// Gives the result, on stdout. What comes from a repository may hold anything; none of it steers the terminal.
     pub fn print(&self, text: impl std::fmt::Display) {
+        self.print_raw(style::visible(&text.to_string()));
+    }
+
+    /// Gives a path, on stdout: a program gets it as it is.
+    pub fn print_path(&self, path: &std::path::Path) {
+        match std::io::stdout().is_terminal() {
+            true => self.print(path.display()),
+            false => self.print_raw(path.display()),
+        }
+    }
+
+    /// Gives a text of ours as it is, on stdout.
+    pub fn print_raw(&self, text: impl std::fmt::Display) {
         self.progress.suspend(|| {
             use std::io::Write as _;
             // A closed pipe (`spinney ls | head`) is no failure of ours.
@@ -42,6 +58,6 @@ impl Ui {
     /// Gives the one JSON document, on stdout.
     pub fn print_json(&self, document: &impl serde::Serialize) {
         let text = serde_json::to_string_pretty(document).unwrap_or_default();
-        self.print(text);
+        self.print_raw(text);
     }
 }

@@ -1,6 +1,7 @@
 //! Plain aligned columns, two spaces apart; the last column is not padded.
 
 use anstyle::Style;
+use spinney_core::names::visible_line;
 use unicode_width::UnicodeWidthStr;
 
 use super::style;
@@ -13,7 +14,7 @@ pub struct Cell {
 
 impl Cell {
     pub fn styled(text: impl Into<String>, style: Style) -> Self {
-        Self { text: printable(&text.into()), style }
+        Self { text: visible_line(&text.into()).into_owned(), style }
     }
 }
 
@@ -60,11 +61,6 @@ impl Table {
     }
 }
 
-/// What comes from a repository may hold anything; a terminal is shown no control characters of it.
-fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '�' } else { c }).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,6 +71,6 @@ mod tests {
         table.row(["日本".into(), "a".into()]);
         table.row(["x".into(), "\u{1b}[31mred".into()]);
         let plain = anstream::adapter::strip_str(&table.render()).to_string();
-        assert_eq!(plain, "NAME  BRANCH\n日本  a\nx     �[31mred");
+        assert_eq!(plain, "NAME  BRANCH\n日本  a\nx     \\u{1b}[31mred");
     }
 }
