@@ -26,6 +26,15 @@ pub fn provide_file_systems() {
     }
 }
 
+/// Installs git-lfs. Tests of its files are left out, and say so, where it can't be had.
+pub fn provide_git_lfs() {
+    if !is_there("git-lfs")
+        && let Err(error) = install("git-lfs", &["git-lfs"])
+    {
+        println!("== tests of git-lfs are left out: {error:#}\n");
+    }
+}
+
 /// Whether a program can be started by its name, or is one of the system's.
 pub fn is_there(program: &str) -> bool {
     find(program).is_some()

@@ -35,6 +35,7 @@ pub fn run(wants_agents: bool, arguments: &[&str]) -> Result<ExitCode> {
         gits.split_first().context("git is missing: install it, for example `apt-get install git`")?;
     let programs = Programs::find_or_install()?;
     packages::provide_file_systems();
+    packages::provide_git_lfs();
     let description = description::find_or_fetch()?;
     let webhooks = webhooks::find_or_install()?;
     let chats = chats::find_or_install()?;

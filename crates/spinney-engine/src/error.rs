@@ -262,6 +262,7 @@ impl Error {
             | Self::Busy { .. } => ErrorKind::Held,
             Self::Git(Git::LockTimeout { .. } | Git::BranchInUse { .. })
             | Self::Fetch { source: Git::LockTimeout { .. }, .. } => ErrorKind::Held,
+            Self::Git(Git::MissingObjects { .. }) => ErrorKind::Blocked,
             Self::Git(Git::NotARepository { .. }) => ErrorKind::NotFound,
             Self::Git(Git::GitMissing { .. } | Git::GitTooOld { .. }) => ErrorKind::Usage,
             _ => ErrorKind::Failed,
@@ -295,6 +296,9 @@ impl Error {
                 hint("set up git's credential helper for this host, or name a token with `--token-env NAME`")
             }
             Self::Clone { .. } => hint("check the address; `git ls-remote URL` asks the same question by hand"),
+            Self::Git(Git::MissingObjects { .. }) => {
+                hint("`git fsck` tells what is missing; `spinney rm NAME --force` removes it and keeps what is left")
+            }
             Self::NoRemote { .. } => hint("`git remote add origin URL` gives it one"),
             Self::InTrash { id, .. } => vec![format!("`spinney restore {id}` brings it back")],
             Self::NotInTrash { name, .. } => vec![format!("`spinney show {name}` tells more")],

@@ -27,6 +27,7 @@ pub const POINTS: &[&str] = &[
     "remove.marked",
     "remove.tree-moved",
     "remove.moved",
+    "remove.repinned",
     "remove.settled",
     "remove.branch",
     "remove.undone",

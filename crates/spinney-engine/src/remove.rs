@@ -4,7 +4,7 @@
 //! 2. `pinning`: row `removing`, journal written; then, under the repository's lock, the pin: one commit that keeps every
 //!    object alive that only this workspace named.
 //! 3. Tree and admin dir are renamed into the trash. That the pin is on the disk before needs no further note: what lies
-//!    in the trash was pinned.
+//!    in the trash was pinned. Where somebody worked in the tree meanwhile, it is pinned again from where it lies now.
 //! 4. Row `trashed`; works, ports and conversations released, in one transaction. The branch goes if Spinney made it, it is
 //!    merged or unstarted, and `cleanup.delete_merged_branches`; else it stays.
 //!
@@ -21,6 +21,7 @@ use crate::context::{Context, tree_root};
 use crate::journal::{self, Running};
 use crate::notice::{Notice, Observer, Warning};
 use crate::provider::marker::Removal;
+use crate::provider::rescue::Rescue;
 use crate::provider::worktree::{self, Tree};
 use crate::verdict::running_reason;
 use crate::{Engine, Error, Result, events, fail, links};
@@ -38,6 +39,9 @@ struct RemoveData {
     delete_branch: bool,
     /// What the row was before, for an undo.
     status: WorkspaceStatus,
+    /// Whether a person agreed to all that goes: also to lose what is missing in the repository already.
+    #[serde(default)]
+    forced: bool,
 }
 
 /// A workspace in the trash, and what went with it.
@@ -58,7 +62,11 @@ impl Engine {
         observer: Observer<'_>,
     ) -> Result<Removed> {
         let verdict = self.judge_for(context, workspace, consent).await?;
-        self.remove_judged(context, workspace, &verdict, Remover::Person, None, observer).await
+        let data = RemoveData {
+            forced: matches!(consent, Consent::Force),
+            ..self.removal_of(context, workspace, &verdict).await?
+        };
+        self.remove_with(context, workspace, &verdict, data, Remover::Person, None, observer).await
     }
 
     /// Asks the verdict for a person's removal; refuses with every reason that the consent does not cover.
@@ -97,6 +105,20 @@ impl Engine {
         observer: Observer<'_>,
     ) -> Result<Removed> {
         let data = self.removal_of(context, workspace, verdict).await?;
+        self.remove_with(context, workspace, verdict, data, remover, own, observer).await
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "what two callers know of one removal")]
+    async fn remove_with(
+        &self,
+        context: &Context,
+        workspace: &Workspace,
+        verdict: &Verdict,
+        mut data: RemoveData,
+        remover: Remover,
+        own: Option<&JobId>,
+        observer: Observer<'_>,
+    ) -> Result<Removed> {
         let lock = self.begin_operation()?;
         let operation = journal::new_operation(
             self,
@@ -136,8 +158,9 @@ impl Engine {
         db.commit().await?;
 
         let mut running = Running { lock, operation };
-        match self.move_out(context, &mut running, &removing, &data).await {
-            Ok(()) => {}
+        match self.move_out(context, &mut running, &removing, &mut data).await {
+            Ok(missing) if missing.is_empty() => {}
+            Ok(missing) => observer(Notice::Warning(Warning::Minor { what: lost(&missing) })),
             Err(error) if running.operation.step == PINNING => {
                 self.undo_remove(&running.operation, removing, data.status, &error.in_full()).await?;
                 running.lock.discard();
@@ -187,38 +210,28 @@ impl Engine {
         let trash = worktree::trash_place(&self.home, &workspace.path, workspace.id.as_str());
         let had_tree = [&workspace.path, &trash].iter().any(|place| place.symlink_metadata().is_ok());
         let removal = Removal { branch, tip, admin_name, works, had_tree };
-        Ok(RemoveData { removal, delete_branch, status: workspace.status })
+        Ok(RemoveData { removal, delete_branch, status: workspace.status, forced: false })
     }
 
-    /// Pins and moves, under the repository's lock.
+    /// Pins and moves, under the repository's lock. Tells what was missing and is lost.
     async fn move_out(
         &self,
         context: &Context,
         running: &mut Running,
         workspace: &Workspace,
-        data: &RemoveData,
-    ) -> Result<()> {
+        data: &mut RemoveData,
+    ) -> Result<Vec<String>> {
         fail::point("remove.recorded")?;
         let lock = context.git.lock("rm").await?;
-        if let Some(admin_dir) = worktree::find_admin_dir(context, workspace)? {
-            let message = format!("{}: removed, kept alive", workspace.name);
-            let rescue = worktree::rescue_ref(&workspace.id);
-            // With a detached HEAD the recorded branch is still this workspace's.
-            let branch = data.removal.branch.as_ref().unwrap_or(&workspace.branch);
-            context.git.pin(&lock, &admin_dir, Some(branch), &rescue, &message).await?;
-            if *branch != workspace.branch {
-                context.git.pin(&lock, &admin_dir, Some(&workspace.branch), &rescue, &message).await?;
-            }
-            // A worktree inside goes into the trash with the tree; what its own admin dir names stays alive too.
-            for nested in worktree::nested_admin_dirs(context, &workspace.path)? {
-                context.git.pin(&lock, &nested, None, &rescue, &message).await?;
-            }
-        }
+        let mut rescue = Rescue::begin(context, workspace, &lock, &data.removal, data.forced).await?;
         fail::point("remove.pinned")?;
         MOVING.clone_into(&mut running.operation.step);
         fail::point("remove.moving")?;
         worktree::move_to_trash(&lock, context, &self.home, workspace, &data.removal)?;
-        fail::point("remove.moved")
+        fail::point("remove.moved")?;
+        rescue.finish(&mut data.removal).await?;
+        fail::point("remove.repinned")?;
+        Ok(rescue.missing)
     }
 
     /// Makes the removal visible and releases what the workspace held.
@@ -330,16 +343,27 @@ impl Engine {
         operation: &Operation,
         workspace: Workspace,
     ) -> Result<&'static str> {
-        let data: RemoveData = journal::data(operation)?;
+        let mut data: RemoveData = journal::data(operation)?;
         if operation.step == PINNING && !worktree::has_begun_to_move(context, &self.home, &workspace)? {
             self.undo_remove(operation, workspace, data.status, "its process died").await?;
             return Ok("undone");
         }
         let lock = context.git.lock("rm").await?;
         worktree::move_to_trash(&lock, context, &self.home, &workspace, &data.removal)?;
+        let mut rescue = Rescue::resumed(context, &workspace, &lock);
+        rescue.finish(&mut data.removal).await?;
+        if !rescue.missing.is_empty() {
+            tracing::warn!(workspace = %workspace.name, "{}", lost(&rescue.missing));
+        }
         drop(lock);
         let workspace = self.settle(operation, workspace).await?;
         self.delete_branch(context, &workspace, &data).await?;
         Ok("finished")
     }
+}
+
+fn lost(missing: &[String]) -> String {
+    let missing = missing.to_vec();
+    let error = spinney_git::Error::MissingObjects { objects: missing };
+    format!("{error}; what leads to them is not kept, the rest is")
 }

@@ -8,8 +8,9 @@ use spinney_git::without_credentials;
 use spinney_store::Connection;
 
 use crate::context::Context;
+use crate::doctor::mirror_warning;
 use crate::lookup::Among;
-use crate::notice::{Notice, Observer, Phase};
+use crate::notice::{Notice, Observer, Phase, Warning};
 use crate::{Engine, Error, Result, events};
 
 /// How many repositories of one name are told apart by a number before something is plainly wrong.
@@ -207,7 +208,11 @@ impl Engine {
             let git = spinney_git::Repository::discover(self.git().await?, &path).await?;
             let repository = self.register(&git, add, false).await?;
             let repository = self.renew_row(repository, &git, add).await?;
-            return self.context(repository, git).await;
+            let context = self.context(repository, git).await?;
+            if let Some(what) = mirror_warning(&context).await? {
+                observer(Notice::Warning(Warning::Minor { what }));
+            }
+            return Ok(context);
         }
         self.clone_repository(place, add, observer).await
     }

@@ -10,7 +10,7 @@
 use serde::{Deserialize, Serialize};
 use spinney_core::names::for_message;
 use spinney_core::{
-    BranchName, Operation, OperationKind, OperationStatus, Timestamp, Work, Workspace, WorkspaceStatus,
+    BranchName, CommitId, Operation, OperationKind, OperationStatus, Timestamp, Work, Workspace, WorkspaceStatus,
 };
 use spinney_git::{Head, Worktree};
 
@@ -18,7 +18,7 @@ use crate::context::Context;
 use crate::journal::{self, Running};
 use crate::notice::{Notice, Observer, Warning};
 use crate::provider::marker::{REMOVAL_FILE, Removal};
-use crate::provider::worktree;
+use crate::provider::{rescue, worktree};
 use crate::{Engine, Error, Result, events, fail, links};
 
 const MOVING: &str = "moving";
@@ -49,6 +49,12 @@ impl Engine {
         let _archive_lock = self.unarchive_if_purged(context, workspace, &tree, &admin_dir).await?;
         if self.mend_admin_dir(context, workspace, &tree, &admin_dir).await? {
             let what = "git's part of it was gone and is made anew: what was staged is not any more".to_owned();
+            observer(Notice::Warning(Warning::Minor { what }));
+        }
+        if admin_dir.is_dir()
+            && let Err(error) = rescue::bring_back(context, workspace, &admin_dir).await
+        {
+            let what = format!("what the trash keeps beside the files could not be put back: {}", error.in_full());
             observer(Notice::Warning(Warning::Minor { what }));
         }
         let mut removal = Removal::load(&admin_dir).ok_or_else(|| {
@@ -133,6 +139,14 @@ impl Engine {
         Ok(workspace)
     }
 
+    /// The commit that a workspace is at on no branch; none where it is on one, also in the middle of its rebase.
+    pub async fn detached_at(&self, context: &Context, workspace: &Workspace) -> Result<Option<CommitId>> {
+        match worktree::open_whole(context, &workspace.path)?.load_head().await? {
+            Head::Detached { commit, rebasing: None } => Ok(Some(commit)),
+            _ => Ok(None),
+        }
+    }
+
     /// A branch that is checked out elsewhere, or stands elsewhere by now, is a person's choice.
     async fn check_branch(&self, context: &Context, workspace: &Workspace, data: &RestoreData) -> Result<()> {
         let taken = |branch: &BranchName, reason: String| Error::RestoreBranchTaken {
@@ -193,6 +207,7 @@ impl Engine {
         }
         Removal::clear(tree.admin_dir());
         crate::provider::marker::Marker::of(workspace).write(tree.admin_dir())?;
+        rescue::forget(context, tree.admin_dir());
         fail::point("restore.marked")
     }
 

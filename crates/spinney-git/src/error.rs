@@ -46,6 +46,10 @@ pub enum Error {
     #[error("there is no commit `{name}`")]
     MissingRef { name: String },
 
+    /// What should be kept is not there any more.
+    #[error("{} missing in the repository: {}", if .objects.len() == 1 { "an object is" } else { "objects are" }, some(.objects))]
+    MissingObjects { objects: Vec<String> },
+
     /// Another git process was in the way for a moment.
     #[error("another git process holds `{what}`")]
     LockContention { what: String },
@@ -163,6 +167,14 @@ impl Error {
             _ => None,
         }
     }
+}
+
+/// The first few of a list.
+fn some(objects: &[String]) -> String {
+    const SHOWN: usize = 3;
+    let shown: Vec<String> = objects.iter().take(SHOWN).map(|object| format!("`{object}`")).collect();
+    let more = objects.len().saturating_sub(SHOWN);
+    if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
 }
 
 fn seconds(duration: Duration) -> String {

@@ -6,6 +6,8 @@
 
 mod add;
 mod added;
+mod broken_refs;
+mod bundle;
 mod changed_paths;
 mod changes;
 mod checked_out;
@@ -37,14 +39,20 @@ mod ignored;
 mod ignored_path;
 mod index;
 mod index_tree;
+mod lfs_objects;
 mod lock;
 mod merge;
+mod mirror;
 mod move_files;
 mod nested;
 mod network;
 mod own_config;
 mod pin;
+mod pin_index;
+mod pin_pack;
 mod pin_sources;
+mod pin_stamp;
+mod pin_whole;
 mod process;
 mod progress;
 mod push;
@@ -76,6 +84,7 @@ mod worktree_list;
 
 pub use add::{AddWorktree, Start};
 pub use added::Added;
+pub use broken_refs::BrokenRef;
 pub use changed_paths::ChangedPaths;
 pub use changes::Changes;
 pub use checkout_files::CheckoutFile;
@@ -98,6 +107,9 @@ pub use index::{
 };
 pub use lock::{Holder, OnWait, RepositoryLock};
 pub use nested::Opaque;
+pub use pin::{KEPT_ALIVE, VANISHED};
+pub use pin_stamp::PinStamp;
+pub use pin_whole::Pinned;
 pub use push::{Lease, Pushed};
 pub use redact::{redact_url, without_credentials};
 pub use regular::{POINTER_BYTES, SETTINGS_BYTES, open_regular, open_regular_beneath, read_regular, read_regular_text};

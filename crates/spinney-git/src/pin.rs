@@ -1,14 +1,19 @@
 //! The pin: one commit that keeps every object alive which a worktree's admin dir or its branch's log names.
 //!
 //! 1. Collect the names of objects from the admin dir, the branch, its log and its stash entries.
-//! 2. The plain case: they all are commits that exist, and the tree of the whole index is written already. Then that is
-//!    the commit's tree, and they are its parents. Git refuses to write a commit of anything else; then:
-//! 3. Keep the names of what exists. Write the index as a tree, from a copy: `write-tree` would rewrite the real one.
+//! 2. The plain case: HEAD's branch leads to all of them and to the whole index. Then its tip is the pin, and nothing has
+//!    to be written.
+//! 3. Else they all are commits that exist, and the tree of the whole index is written already. Then that is the commit's
+//!    tree, and they are its parents. Git refuses to write a commit of anything else; then:
+//! 4. Keep the names of what exists. Write the index as a tree, from a copy: `write-tree` would rewrite the real one.
 //!    Where there are conflicts, each stage is a directory of its own. Write the commit: its parents are the commits, its
 //!    tree holds the index and the other objects.
-//! 4. Set the rescue ref. A pin that stood there before becomes a parent, so that doing it twice loses nothing.
+//! 5. Pack what only the commit leads to, safe from every gc (`pin_pack`), and set the rescue ref. A pin that stood there
+//!    before becomes a parent, so that doing it twice loses nothing. Look whether all that it leads to is there; a ref
+//!    that leads to what is missing breaks git for everybody, and goes again.
 //!
-//! An index that git can't read names nothing, and is left out: the file is kept as it is.
+//! An index that git can't read names nothing, and is left out: the file is kept as it is. Where objects are missing
+//! already, the pin fails; [`Repository::pin_what_is_whole`] pins the rest.
 //!
 //! Everything is flushed to the disk before the ref is. Submodules' repositories move with the admin dir.
 
@@ -18,15 +23,22 @@ use std::path::Path;
 use spinney_core::{BranchName, CommitId, names};
 
 use crate::command::Command;
-use crate::hidden::copy_index;
 use crate::index_tree::load_whole_tree;
 use crate::lock::RepositoryLock;
-use crate::pin_sources::{HeadFile, head_in_file, load_named, may_have_own_refs, search_file};
+use crate::pin_pack::missing_objects;
+use crate::pin_sources::{HeadFile, head_in_file, load_named, may_have_own_refs, names_only_commits, search_file};
 use crate::repository::Repository;
+use crate::worktree::read_pointer;
 use crate::{Error, Result};
 
 /// A commit may have any number of parents, but some tools choke on thousands: more are gathered level by level.
 const MAX_PARENTS: usize = 200;
+/// How often a pin is written anew when something of it vanished meanwhile.
+const ATTEMPTS: usize = 3;
+
+/// How the message of a pin ends: by that it is told from a commit of somebody's.
+pub const KEPT_ALIVE: &str = "removed, kept alive";
+pub const VANISHED: &str = "its directory vanished";
 
 /// Who our own commits are by.
 pub(crate) fn identity(command: Command) -> Command {
@@ -39,11 +51,12 @@ pub(crate) fn identity(command: Command) -> Command {
 pub(crate) struct Objects {
     pub commits: Vec<CommitId>,
     /// Kind and name of the rest.
-    others: Vec<(String, String)>,
+    pub others: Vec<(String, String)>,
 }
 
 impl Repository {
     /// Pins everything that a worktree and its branch name under `rescue_ref`. The worktree's directory is not needed.
+    /// Fails with [`Error::MissingObjects`] where something of it is missing.
     pub async fn pin(
         &self,
         lock: &RepositoryLock,
@@ -52,20 +65,130 @@ impl Repository {
         rescue_ref: &str,
         message: &str,
     ) -> Result<CommitId> {
-        let earlier = self.load_ref(rescue_ref).await?;
+        let mut earlier = self.load_ref(rescue_ref).await?;
+        let named = self.load_all_names(admin_dir, branch, earlier.as_ref()).await?;
+        if let Some((name, tip)) = self.load_covering_branch(admin_dir, &named).await? {
+            if earlier.as_ref() != Some(&tip) {
+                self.set_rescue_ref(lock, rescue_ref, &tip, earlier.as_ref()).await?;
+            }
+            // Only as long as it is a branch's does its tip need no pack.
+            if self.load_ref(&name).await?.as_ref() == Some(&tip) {
+                return Ok(tip);
+            }
+            earlier = Some(tip);
+        }
+        for _ in 1..ATTEMPTS {
+            match self.pin_by_commit(lock, admin_dir, branch, &named, rescue_ref, message, earlier.as_ref()).await {
+                // What is named by nothing but a file that is being replaced may be collected while it is looked at.
+                Err(Error::MissingObjects { .. }) => {}
+                done => return done,
+            }
+        }
+        self.pin_by_commit(lock, admin_dir, branch, &named, rescue_ref, message, earlier.as_ref()).await
+    }
+
+    /// Writes a commit of all names and the index, and sets the rescue ref to it. Nobody else sees what is written on the
+    /// way, and no gc takes it, until it is in its pack.
+    #[expect(clippy::too_many_arguments, reason = "one step of one flow")]
+    async fn pin_by_commit(
+        &self,
+        lock: &RepositoryLock,
+        admin_dir: &Path,
+        branch: Option<&BranchName>,
+        named: &BTreeSet<String>,
+        rescue_ref: &str,
+        message: &str,
+        earlier: Option<&CommitId>,
+    ) -> Result<CommitId> {
+        let scratch = self.with_scratch_objects()?;
+        let commit = match scratch.write_plain_pin(lock, admin_dir, named, message).await? {
+            Some(commit) => commit,
+            None => scratch.write_full_pin(lock, admin_dir, named.clone(), branch, message).await?,
+        };
+        self.set_pin(lock, &scratch, rescue_ref, &commit, earlier).await?;
+        Ok(commit)
+    }
+
+    /// Every name that a pin is made of.
+    pub(crate) async fn load_all_names(
+        &self,
+        admin_dir: &Path,
+        branch: Option<&BranchName>,
+        earlier: Option<&CommitId>,
+    ) -> Result<BTreeSet<String>> {
         let mut named = load_named(admin_dir)?;
         named.extend(self.load_other_names(admin_dir, branch).await?);
-        named.extend(earlier.iter().map(ToString::to_string));
-        let commit = match self.write_plain_pin(lock, admin_dir, &named, message).await? {
-            Some(commit) => commit,
-            None => self.write_full_pin(lock, admin_dir, named, message).await?,
+        named.extend(earlier.map(ToString::to_string));
+        Ok(named)
+    }
+
+    /// The branch that HEAD is on, and its tip, where that leads to every name and to the whole index.
+    async fn load_covering_branch(
+        &self,
+        admin_dir: &Path,
+        named: &BTreeSet<String>,
+    ) -> Result<Option<(String, CommitId)>> {
+        let (Some(HeadFile::Ref(name)), Some(tree)) = (head_in_file(admin_dir), load_whole_tree(admin_dir)) else {
+            return Ok(None);
         };
+        let Some(tip) = self.load_ref(&name).await? else { return Ok(None) };
+        if !names_only_commits(admin_dir)? {
+            return Ok(None);
+        }
+        // What is left without all that the tip's parents lead to is the tip alone; its tree is told with it.
+        let mut questions = format!("{tip}\n^{tip}^@\n");
+        for name in named {
+            questions.push_str(&format!("{name}\n"));
+        }
+        let command = self.command().args(["rev-list", "--no-commit-header", "--format=%H %T", "--stdin"]);
+        match command.stdin_bytes(questions.into_bytes()).text().await {
+            Ok(rest) if rest == format!("{tip} {tree}") => Ok(Some((name, tip))),
+            Err(error @ Error::Timeout { .. }) => Err(error),
+            // Something leads elsewhere, is no commit, or is not there.
+            _ => Ok(None),
+        }
+    }
+
+    /// Sets the rescue ref to a new commit among scratch objects, so that nobody ever finds it leading to nothing.
+    pub(crate) async fn set_pin(
+        &self,
+        lock: &RepositoryLock,
+        scratch: &Self,
+        rescue_ref: &str,
+        commit: &CommitId,
+        earlier: Option<&CommitId>,
+    ) -> Result<()> {
+        let pack = self.keep_exclusive(lock, scratch, commit, rescue_ref).await?;
+        let set = self.set_rescue_ref(lock, rescue_ref, commit, earlier).await;
+        let whole = match set {
+            Ok(()) => self.require_whole(commit, rescue_ref).await,
+            Err(error) => {
+                pack.release()?;
+                return Err(error);
+            }
+        };
+        if whole.is_err() {
+            match earlier {
+                Some(earlier) => self.set_rescue_ref(lock, rescue_ref, earlier, Some(commit)).await?,
+                None => self.delete_ref(lock, rescue_ref, commit).await?,
+            }
+        }
+        pack.release()?;
+        whole.map(drop)
+    }
+
+    async fn set_rescue_ref(
+        &self,
+        lock: &RepositoryLock,
+        rescue_ref: &str,
+        commit: &CommitId,
+        old: Option<&CommitId>,
+    ) -> Result<()> {
         let name = crate::refs::require_ref(rescue_ref)?;
         let none = "0".repeat(commit.as_str().len());
-        let old = earlier.as_ref().map_or(none.as_str(), CommitId::as_str);
+        let old = old.map_or(none.as_str(), CommitId::as_str);
         let command = || durable(self.holding(lock)).args(["update-ref", "--no-deref", name, commit.as_str(), old]);
-        self.run_patiently(command).await?;
-        Ok(commit)
+        self.run_patiently(command).await.map(drop)
     }
 
     /// Writes the commit where every name is a commit and the index a tree; none where git says that it is not so.
@@ -92,13 +215,38 @@ impl Repository {
         lock: &RepositoryLock,
         admin_dir: &Path,
         named: BTreeSet<String>,
+        branch: Option<&BranchName>,
         message: &str,
     ) -> Result<CommitId> {
-        let (objects, index) = tokio::join!(self.load_existing(named), self.write_index(lock, admin_dir));
+        let mut missing = BTreeSet::new();
+        let (objects, index) = tokio::join!(self.load_existing(named), self.write_index(lock, admin_dir, &mut missing));
         let (mut objects, index) = (objects?, index?);
+        // A log may name what was collected long ago; where HEAD and the branch are, there must be something.
+        for tip in self.load_tips(admin_dir, branch).await? {
+            if !objects.commits.contains(&tip) {
+                missing.insert(tip.to_string());
+            }
+        }
+        if !missing.is_empty() {
+            return Err(Error::MissingObjects { objects: missing.into_iter().collect() });
+        }
         objects.others.extend(index.map(|tree| ("tree".to_owned(), tree)));
         let tree = self.write_objects_tree(lock, &objects.others).await?;
         self.write_pin(lock, &tree, objects.commits, message).await
+    }
+
+    /// The commits that HEAD and the branch are at.
+    async fn load_tips(&self, admin_dir: &Path, branch: Option<&BranchName>) -> Result<Vec<CommitId>> {
+        let head = match head_in_file(admin_dir) {
+            Some(HeadFile::Ref(name)) => self.load_ref(&name).await?,
+            Some(HeadFile::Commit) => read_pointer(&admin_dir.join("HEAD")).and_then(|text| text.parse().ok()),
+            None => None,
+        };
+        let branch = match branch {
+            Some(branch) => self.load_branch(branch).await?,
+            None => None,
+        };
+        Ok(head.into_iter().chain(branch).collect())
     }
 
     /// Names that no file of the admin dir need hold: HEAD's target, the branch with its log, refs in another store.
@@ -171,49 +319,12 @@ impl Repository {
         Ok(objects)
     }
 
-    /// Writes the index as a tree; none where there is no index, or none that can be read.
-    async fn write_index(&self, lock: &RepositoryLock, admin_dir: &Path) -> Result<Option<String>> {
-        let copy = copy_index(admin_dir, &self.require_state_dir()?)?;
-        let index = copy.path().join("index");
-        if !index.exists() {
-            return Ok(None);
-        }
-        let with = |index: &Path| {
-            let command = durable(self.holding(lock)).env("GIT_DIR", admin_dir).env("GIT_WORK_TREE", copy.path());
-            command
-                .env("GIT_INDEX_FILE", index)
-                .config("core.splitIndex", "false")
-                .config("core.sparseCheckout", "false")
-        };
-        // It fails on conflicts and on objects that are missing; then what is there is taken entry by entry.
-        let whole = with(&index).arg("write-tree").accept(&[0, 128]).run().await?;
-        if whole.status == 0 && with(&index).args(["ls-files", "-z", "--resolve-undo"]).run().await?.stdout.is_empty() {
-            return Ok(Some(whole.text()));
-        }
-        let staged = match with(&index).args(["ls-files", "-z", "--stage"]).run().await {
-            Ok(listed) => listed.stdout,
-            // Nobody can tell what it named. The file itself goes where the admin dir goes, and comes back with it.
-            Err(Error::DamagedIndex { .. }) => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        let undone = with(&index).args(["ls-files", "-z", "--resolve-undo"]).run().await?.stdout;
-        let mut entries = parse_entries(&staged, "stage");
-        entries.extend(parse_entries(&undone, "undo"));
-        let existing = self.load_existing(entries.iter().map(|entry| entry.object.clone()).collect()).await?;
-        let blobs: BTreeSet<&str> = existing.others.iter().map(|(_, name)| name.as_str()).collect();
-        let mut lines = Vec::new();
-        for entry in entries.iter().filter(|entry| blobs.contains(entry.object.as_str())) {
-            lines.extend_from_slice(format!("{} {} 0\t{}/", entry.mode, entry.object, entry.directory).as_bytes());
-            lines.extend_from_slice(&entry.path);
-            lines.push(0);
-        }
-        let stages = copy.path().join("stages");
-        with(&stages).args(["update-index", "-z", "--index-info"]).stdin_bytes(lines).run().await?;
-        Ok(Some(with(&stages).arg("write-tree").text().await?))
-    }
-
     /// Writes a tree that holds objects by their names. Tags can't be in a tree; their commits are named elsewhere.
-    async fn write_objects_tree(&self, lock: &RepositoryLock, objects: &[(String, String)]) -> Result<String> {
+    pub(crate) async fn write_objects_tree(
+        &self,
+        lock: &RepositoryLock,
+        objects: &[(String, String)],
+    ) -> Result<String> {
         let mut lines = Vec::new();
         for (kind, name) in objects.iter().collect::<BTreeSet<_>>() {
             let mode = if kind == "tree" { "040000" } else { "100644" };
@@ -221,11 +332,12 @@ impl Repository {
                 lines.extend_from_slice(format!("{mode} {kind} {name}\t{name}\0").as_bytes());
             }
         }
-        durable(self.holding(lock)).args(["mktree", "-z"]).stdin_bytes(lines).text().await
+        let command = self.holding(lock).args(["mktree", "-z"]).stdin_bytes(lines);
+        command.text().await.map_err(missing_objects)
     }
 
     /// Writes the commit, gathering its parents in groups where they are many.
-    async fn write_pin(
+    pub(crate) async fn write_pin(
         &self,
         lock: &RepositoryLock,
         tree: &str,
@@ -249,9 +361,9 @@ impl Repository {
         parents: &[CommitId],
         message: &str,
     ) -> Result<CommitId> {
-        let command = identity(durable(self.holding(lock))).args(["commit-tree", tree]);
+        let command = identity(self.holding(lock)).args(["commit-tree", tree]);
         let command = command.args(parents.iter().flat_map(|parent| ["-p", parent.as_str()]));
-        let written = command.args(["-m", message]).text().await?;
+        let written = command.args(["-m", message]).text().await.map_err(missing_objects)?;
         written.parse().map_err(|_| Error::Unexpected {
             command: "git commit-tree".to_owned(),
             detail: names::for_message(&written),
@@ -260,52 +372,6 @@ impl Repository {
 }
 
 /// Makes what a process writes survive a loss of power.
-fn durable(command: Command) -> Command {
+pub(crate) fn durable(command: Command) -> Command {
     command.config("core.fsync", "all").config("core.fsyncMethod", "batch")
-}
-
-#[derive(Debug, PartialEq, Eq)]
-struct IndexEntry {
-    mode: String,
-    object: String,
-    directory: String,
-    path: Vec<u8>,
-}
-
-/// Reads `<mode> <object> <stage>\t<path>\0`. Submodules' commits are not in this repository, and left out.
-fn parse_entries(stdout: &[u8], directory: &str) -> Vec<IndexEntry> {
-    let entry = |entry: &[u8]| {
-        let tab = entry.iter().position(|byte| *byte == b'\t')?;
-        let mut words = std::str::from_utf8(&entry[..tab]).ok()?.split(' ');
-        let (mode, object, stage) = (words.next()?, words.next()?, words.next()?);
-        (mode != "160000").then(|| IndexEntry {
-            mode: mode.to_owned(),
-            object: object.to_owned(),
-            directory: format!("{directory}-{stage}"),
-            path: entry[tab + 1..].to_vec(),
-        })
-    };
-    stdout.split(|byte| *byte == 0).filter_map(entry).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    #[test]
-    fn stages_become_directories_and_submodules_stay_out() {
-        let id = "a".repeat(40);
-        let entries = parse_entries(format!("100644 {id} 2\ta b\0160000 {id} 0\tsub\0").as_bytes(), "stage");
-        assert_eq!(entries.len(), 1);
-        assert_eq!((entries[0].directory.as_str(), entries[0].path.as_slice()), ("stage-2", b"a b".as_slice()));
-    }
-
-    proptest! {
-        #[test]
-        fn no_output_makes_it_panic(stdout in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let _ = parse_entries(&stdout, "stage");
-        }
-    }
 }

@@ -15,26 +15,37 @@ use crate::{Error, Result};
 /// Files of state are small; a log may grow, a patch of `git am` too.
 const MAX_FILE: u64 = 64 << 20;
 /// What is searched by other means, or is no part of this repository.
-const SKIPPED: [&str; 4] = ["index", "modules", "reftable", "spinney.json"];
+const SKIPPED: [&str; 6] =
+    ["index", "modules", "reftable", "spinney.json", crate::lfs_objects::KEPT, crate::bundle::BUNDLE];
+
+/// Files whose names are commits, whatever else an admin dir holds.
+const OF_COMMITS: [&str; 3] = ["HEAD", "ORIG_HEAD", "logs"];
 
 /// Collects the names of objects that the admin dir's files hold. They may not exist, or be no commits.
 pub(crate) fn load_named(admin_dir: &Path) -> Result<BTreeSet<String>> {
     let mut named = BTreeSet::new();
-    search(admin_dir, true, &mut named)?;
+    search(admin_dir, &SKIPPED, &mut named)?;
     Ok(named)
 }
 
-fn search(directory: &Path, top: bool, named: &mut BTreeSet<String>) -> Result<()> {
+/// Whether all that the files of an admin dir name are commits, by where they are named.
+pub(crate) fn names_only_commits(admin_dir: &Path) -> Result<bool> {
+    let mut others = BTreeSet::new();
+    search(admin_dir, &[&SKIPPED[..], &OF_COMMITS[..]].concat(), &mut others)?;
+    Ok(others.is_empty())
+}
+
+fn search(directory: &Path, skipped: &[&str], named: &mut BTreeSet<String>) -> Result<()> {
     let failed = |source| Error::io("read", directory, source);
     for entry in std::fs::read_dir(directory).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let path = entry.path();
-        if top && SKIPPED.iter().any(|name| entry.file_name() == *name) {
+        if skipped.iter().any(|name| entry.file_name() == *name) {
             continue;
         }
         let metadata = std::fs::symlink_metadata(&path).map_err(|source| Error::io("read", &path, source))?;
         if metadata.is_dir() {
-            search(&path, false, named)?;
+            search(&path, &[], named)?;
         } else if metadata.is_file() && metadata.len() <= MAX_FILE {
             search_file(&path, named)?;
         }
@@ -95,7 +106,7 @@ pub(crate) fn search_file(path: &Path, named: &mut BTreeSet<String>) -> Result<(
 }
 
 /// Finds full object names: runs of exactly 40 or 64 lowercase hex digits, but for the one that stands for none.
-fn object_names(bytes: &[u8]) -> impl Iterator<Item = String> {
+pub(crate) fn object_names(bytes: &[u8]) -> impl Iterator<Item = String> {
     let is_digit = |byte: &u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte);
     bytes
         .split(move |byte| !is_digit(byte))

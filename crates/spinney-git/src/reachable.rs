@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use spinney_core::CommitId;
 
+use crate::broken_refs::LEFT;
 use crate::history::number;
 use crate::lock::RepositoryLock;
+use crate::pin::{KEPT_ALIVE, VANISHED};
 use crate::pin_sources::load_named;
 use crate::repository::Repository;
 use crate::worktree::Worktree;
@@ -37,10 +39,18 @@ impl Repository {
     /// none.
     pub async fn is_rescue_needless(&self, rescue_ref: &str) -> Result<bool> {
         let Some(pin) = self.load_ref(rescue_ref).await? else { return Ok(true) };
-        let parents = format!("{pin}^@");
+        // A commit that was only written to be a pin is nobody's work; a branch's tip that is one may be.
+        let asked = if self.is_pin_commit(&pin).await? { format!("{pin}^@") } else { pin.to_string() };
         let known = ["--not", "--branches", "--remotes", "--tags"];
-        let command = self.command().args(["rev-list", "--objects", "--count", &parents]).args(known);
+        let command = self.command().args(["rev-list", "--objects", "--count", &asked]).args(known);
         Ok(number("git rev-list", &command.text().await?)? == 0)
+    }
+
+    /// Whether a commit was written by a pin.
+    async fn is_pin_commit(&self, commit: &CommitId) -> Result<bool> {
+        let told = self.command().args(["log", "-1", "--format=%ce %s", commit.as_str(), "--"]).text().await?;
+        let is_pin = |message: &str| [KEPT_ALIVE, VANISHED, LEFT].iter().any(|end| message.ends_with(end));
+        Ok(told.strip_prefix("spinney@localhost ").is_some_and(is_pin))
     }
 
     /// Drops a rescue ref that is needless. What an index alone holds does not count: that is in an archive, or nowhere.

@@ -173,20 +173,37 @@ async fn a_plain_worktree_takes_two_calls() {
     let (git, log) = sandbox.logging_git().await;
     let repository = Repository::discover(&git, &root).await.unwrap();
     let worktree = sandbox.add(&repository, "topic").await;
-    let amended = sandbox.commit(worktree.path(), "a", "first try\n");
-    sandbox.run(worktree.path(), &["commit", "-q", "--amend", "-m", "second try"]);
-    let tip = sandbox.head(worktree.path());
+    let first = sandbox.commit(worktree.path(), "a", "first\n");
+    let tip = sandbox.commit(worktree.path(), "b", "second\n");
     std::fs::write(&log, "").unwrap();
     pin_and_collect(&sandbox, &repository, &worktree, "topic").await;
     let calls = std::fs::read_to_string(&log).unwrap();
     // How refs are read is no matter here.
     let calls: Vec<&str> = calls.lines().filter(|call| !call.contains(" for-each-ref ")).collect();
-    let expected = ["commit-tree", "update-ref"];
+    let expected = ["rev-list", "update-ref"];
     assert_eq!(calls.len(), expected.len(), "{calls:#?}");
     assert!(calls.iter().zip(expected).all(|(call, name)| call.contains(&format!(" {name} "))), "{calls:#?}");
-    for object in [amended, tip] {
+    assert_eq!(sandbox.run(&root, &["rev-parse", RESCUE]), tip.as_str(), "nothing is written for it");
+    for object in [first, tip] {
         assert!(exists(&sandbox, &root, object.as_str()), "{object} is gone");
     }
+}
+
+#[tokio::test]
+async fn a_tip_that_is_its_own_pin_is_needed_until_it_is_elsewhere() {
+    let sandbox = Sandbox::new().await;
+    let root = sandbox.init("app");
+    let repository = sandbox.open(&root).await;
+    let worktree = sandbox.add(&repository, "topic").await;
+    sandbox.commit(worktree.path(), "a", "first\n");
+    let lock = repository.lock("a test").await.unwrap();
+    let pin = repository.pin(&lock, worktree.admin_dir(), Some(&branch("topic")), RESCUE, "x: removed, kept alive");
+    let tip = pin.await.unwrap();
+    assert!(repository.is_rescue_needless(RESCUE).await.unwrap(), "it is on its branch");
+    sandbox.run(&root, &["update-ref", "-d", "refs/heads/topic"]);
+    assert!(!repository.is_rescue_needless(RESCUE).await.unwrap(), "the tip is nowhere else");
+    sandbox.run(&root, &["update-ref", "refs/heads/other", tip.as_str()]);
+    assert!(repository.is_rescue_needless(RESCUE).await.unwrap());
 }
 
 #[tokio::test]

@@ -2,7 +2,9 @@
 
 mod forge;
 mod other_homes;
+mod refs;
 
+pub(crate) use refs::mirror_warning;
 use serde::Serialize;
 use spinney_core::{OperationId, Workspace, WorkspaceStatus};
 use spinney_git::Worktree;
@@ -199,6 +201,7 @@ impl Engine {
                 checks.push(Check::notice("workspace", format!("{} of {name}: {fault}", workspace.name), fix));
             }
             checks.extend(self.check_other_homes(&context).await?);
+            checks.extend(self.check_refs(&context).await?);
             let unknown = self.unknown_worktrees(&context).await?;
             if !unknown.is_empty() {
                 let fact = format!("{} of {name} that the store does not know", plural(unknown.len(), "worktree"));

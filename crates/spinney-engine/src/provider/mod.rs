@@ -6,4 +6,5 @@
 
 pub(crate) mod homes;
 pub(crate) mod marker;
+pub(crate) mod rescue;
 pub(crate) mod worktree;

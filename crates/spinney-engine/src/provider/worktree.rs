@@ -175,7 +175,9 @@ pub(crate) fn move_to_trash(
     for nested in nested_admin_dirs(context, &workspace.path)? {
         lock_nested(&nested, &workspace.id)?;
     }
-    if let Some(admin_dir) = find_admin_dir(context, workspace)? {
+    // An empty one beside what has moved already was left by a git that was at work then.
+    let moves = |admin_dir: &PathBuf| !admin_trash.exists() || admin_dir.join("gitdir").exists();
+    if let Some(admin_dir) = find_admin_dir(context, workspace)?.filter(moves) {
         removal.write(&admin_dir)?;
         fail::point("remove.marked")?;
         move_if_there(&workspace.path, &trash_place(home, &workspace.path, workspace.id.as_str()))?;
@@ -309,8 +311,8 @@ pub(crate) async fn retire_admin_dir(context: &Context, workspace: &Workspace) -
     let Some(admin_dir) = find_admin_dir(context, workspace)? else { return Ok(()) };
     let stamp = spinney_core::Timestamp::now().as_millisecond();
     let rescue = format!("{}-lost-{stamp}", rescue_ref(&workspace.id));
-    let message = format!("{}: its directory vanished", workspace.name);
-    context.git.pin(&lock, &admin_dir, Some(&workspace.branch), &rescue, &message).await?;
+    let message = format!("{}: {}", workspace.name, spinney_git::VANISHED);
+    context.git.pin_what_is_whole(&lock, &admin_dir, Some(&workspace.branch), &rescue, &message).await?;
     fail::point("create.lost-pinned")?;
     move_if_there(&admin_dir, &context.git.state_dir().join(format!("{}-lost-{stamp}", workspace.id)))?;
     fail::point("create.lost-retired")
@@ -351,7 +353,10 @@ pub(crate) fn find_admin_dir(context: &Context, workspace: &Workspace) -> Result
         Ok(text) if !text.trim().is_empty() => disk::resolved(&admin_dir.join(text.trim_end())) == expected,
         _ => admin_dir.file_name().is_some_and(|name| name.to_string_lossy().contains(workspace.id.as_str())),
     };
-    let found = admin_dirs(context)?.into_iter().find(ours);
+    // A git that was at work while the admin dir moved leaves an empty one of its name.
+    let mut found: Vec<PathBuf> = admin_dirs(context)?.into_iter().filter(ours).collect();
+    found.sort_by_key(|admin_dir| !admin_dir.join("gitdir").exists());
+    let found = found.into_iter().next();
     if let Some(admin_dir) = &found {
         homes::check_home(context, &workspace.path, admin_dir)?;
     }

@@ -18,7 +18,7 @@ use super::archive::{self, Manifest};
 use crate::context::Context;
 use crate::prepare::SETUP_VARIABLE;
 use crate::prepare::copy::passes_link;
-use crate::provider::worktree;
+use crate::provider::{rescue, worktree};
 use crate::{Engine, Error, Result, disk, fail, home, processes};
 
 impl Engine {
@@ -107,6 +107,8 @@ impl Engine {
         archive::unpack_admin_dir(place, &admin_aside).map_err(Error::files(&admin_aside, "written"))?;
         worktree::set_locks_aside(&admin_aside)?;
         fail::point("unarchive.admin-unpacked")?;
+        // The files that git writes next need them.
+        rescue::bring_back(context, workspace, &admin_aside).await?;
         home::make_private_directory(&tree_aside).map_err(Error::files(&tree_aside, "made"))?;
         if !manifest.whole {
             let rebuilt = Worktree::moved(&context.git, &tree_aside, &admin_aside);

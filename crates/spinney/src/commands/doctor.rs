@@ -14,13 +14,21 @@ use crate::ui::checks;
 ///
 /// Exits with 1 when something is bad.
 #[derive(Debug, Args)]
-#[command(after_help = "Example: spinney doctor")]
-pub struct DoctorArgs {}
+#[command(after_help = "Examples:\n  spinney doctor\n  spinney doctor --fix")]
+pub struct DoctorArgs {
+    /// Set refs of Spinney aside that lead to what is missing, so that git works in the repository again
+    #[arg(long)]
+    fix: bool,
+}
 
-pub async fn run(app: &App, _args: DoctorArgs) -> Result<u8> {
+pub async fn run(app: &App, args: DoctorArgs) -> Result<u8> {
     app.ui.progress.set("looking at everything".to_owned());
+    let mut fixed = Vec::new();
     let checks = match app.engine().await {
         Ok(engine) => {
+            if args.fix && engine.git().await.is_ok() {
+                fixed = engine.fix_broken_refs().await?;
+            }
             let mut checks = engine.diagnose().await?;
             if engine.git().await.is_ok() {
                 let jobs = jobs::open(app, &engine)?;
@@ -35,8 +43,11 @@ pub async fn run(app: &App, _args: DoctorArgs) -> Result<u8> {
     app.ui.progress.clear();
     let bad = checks.iter().any(|check| check.mark == Mark::Bad);
     if app.ui.json {
-        app.ui.print_json(&json!({ "checks": checks, "healthy": !bad }));
+        app.ui.print_json(&json!({ "checks": checks, "healthy": !bad, "fixed": fixed }));
         return Ok(u8::from(bad));
+    }
+    for line in &fixed {
+        app.ui.say(line);
     }
     app.ui.print(checks::table(&checks).render());
     Ok(u8::from(bad))

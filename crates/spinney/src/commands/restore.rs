@@ -1,6 +1,7 @@
 //! `spinney restore`: brings a workspace back from the trash.
 
 use clap::Args;
+use serde_json::json;
 use spinney_core::BranchName;
 use spinney_engine::Among;
 use spinney_server::document;
@@ -26,10 +27,19 @@ pub async fn run(app: &App, args: RestoreArgs) -> Result<u8> {
     let engine = app.engine().await?;
     let (context, workspace) = app.workspace(&engine, &args.name, Among::Removed).await?;
     let restored = engine.restore(&context, &workspace, args.branch, &app.observer()).await?;
+    let detached_at = engine.detached_at(&context, &restored).await?;
     if app.ui.json {
-        app.ui.print_json(&document::Workspace::of(&engine, &restored));
+        let mut told = json!(document::Workspace::of(&engine, &restored));
+        if let Some(commit) = detached_at {
+            told["detached_at"] = commit.as_str().into();
+        }
+        app.ui.print_json(&told);
     } else {
-        app.ui.say(format!("{} is back on `{}`", style::paint(style::NAME, &restored.name), restored.branch));
+        let place = match detached_at {
+            Some(commit) => format!("detached at {}, on no branch", commit.short()),
+            None => format!("on `{}`", restored.branch),
+        };
+        app.ui.say(format!("{} is back {place}", style::paint(style::NAME, &restored.name)));
         app.ui.print_path(&restored.path);
     }
     Ok(0)
