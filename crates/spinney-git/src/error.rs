@@ -108,7 +108,7 @@ pub enum Error {
     NotTrusted { settings: Vec<Executing> },
     /// What a repository inside of the tree is asked runs something that its own configuration names.
     #[error("{0}, so that git is not run there")]
-    Opaque(Opaque),
+    Opaque(Box<Opaque>),
     #[error("git-lfs is not installed")]
     LfsMissing,
 

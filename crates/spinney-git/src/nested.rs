@@ -75,7 +75,7 @@ impl Worktree {
         for path in self.load_gitlinks().await? {
             match self.find_inside(&path).await? {
                 Ok(inside) => nested.harmless.push((path, inside)),
-                Err(opaque) if matches!(opaque.why, Why::Unreadable(_)) => return Err(Error::Opaque(opaque)),
+                Err(opaque) if matches!(opaque.why, Why::Unreadable(_)) => return Err(Error::Opaque(Box::new(opaque))),
                 Err(opaque) => nested.opaque.push(opaque),
             }
         }
@@ -177,7 +177,7 @@ impl Worktree {
 
     /// Fails where the configuration of a submodule's git dir runs something.
     pub(crate) async fn require_harmless_module(&self, name: &Path, git_dir: &Path) -> Result<()> {
-        self.check_git_dir(name, git_dir).await?.map_err(Error::Opaque)
+        self.check_git_dir(name, git_dir).await?.map_err(|opaque| Error::Opaque(Box::new(opaque)))
     }
 
     fn command_in(&self, found: &Harmless) -> Command {

@@ -39,7 +39,7 @@ impl Status {
     /// The same, where all that lies in the tree could be looked into.
     pub fn require_known(mut self) -> Result<Self> {
         match self.opaque.pop() {
-            Some(opaque) => Err(Error::Opaque(opaque)),
+            Some(opaque) => Err(Error::Opaque(Box::new(opaque))),
             None => Ok(self),
         }
     }

@@ -74,7 +74,6 @@ impl Tree {
         self.worktree.prove_clean(ObjectFormat::Sha1).await.map(|proof| proof.tree().to_string())
     }
 
-    #[track_caller]
     async fn assert_unproved(&self, why: &str) {
         assert_eq!(self.proved().await, None, "{why}");
     }

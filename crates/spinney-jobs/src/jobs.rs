@@ -327,7 +327,7 @@ impl<'e> Jobs<'e> {
         };
         known.outcome.accepted = Some(held.commit.clone());
         self.engine.store().read().await?.record_outcome(&job.id, &known.outcome).await?;
-        self.reopen(&known, mark).await
+        self.reopen_asked(&known, mark).await
     }
 
     /// The same, once: who asks again with the same mark, because nobody told what came of it, finds it done.

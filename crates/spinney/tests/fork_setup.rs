@@ -95,7 +95,7 @@ fn a_lost_workspace_of_a_fork_is_made_again_without_it() {
     let story = story();
     let (_, mark) = pull_request(&story, 90);
     let workspace = story.make(&["--review", "90"]);
-    fs::remove_dir_all(workspace.path()).unwrap();
+    fs::rename(workspace.path(), story.sandbox().path().join("vanished")).unwrap();
     let again = story.make(&["--review", "90"]);
     assert!(again.path().join("setup.sh").exists() && !mark.exists());
     assert!(again.said().contains("not run"), "{}", again.said());

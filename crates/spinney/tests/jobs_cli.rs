@@ -62,7 +62,8 @@ fn a_job_is_one_document() {
     let job = ran.json();
     let keys = |value: &Value| -> BTreeSet<String> { value.as_object().unwrap().keys().cloned().collect() };
     let words = |text: &str| -> BTreeSet<String> { text.split_whitespace().map(str::to_owned).collect() };
-    let expected = "id repository agent kind key title prompt trigger status waits_for cancel attempt workspace workspace_id
+    let expected =
+        "id repository agent kind key title prompt trigger status waits_for cancel attempt workspace workspace_id
         path branch base_commit commit commits files insertions deletions pushed push pull_request sessions escaped
         left_out shared dropped held denied
         summary error duration_ms usage log created_at started_at ended_at";

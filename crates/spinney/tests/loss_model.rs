@@ -61,7 +61,7 @@ const DEEDS: &[(&str, Deed)] = &[
         work.write(format!("swap/{n}"), format!("inside {n}"));
     }),
     ("a directory that became a link", |work, _| {
-        if fs::remove_dir_all(work.path.join("swapped")).is_ok() {
+        if fs::rename(work.path.join("swapped"), work.sandbox().path().join("swapped")).is_ok() {
             symlink("src", work.path.join("swapped")).unwrap();
         }
     }),

@@ -10,7 +10,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use spinney_core::names::Hasher;
 
 const BLOCK: usize = 64 << 10;
-const ZEROS: [u8; BLOCK] = [0; BLOCK];
+static ZEROS: [u8; BLOCK] = [0; BLOCK];
 
 /// Whether a file takes less of the disk than it is long. A small one is not worth the difference.
 pub(super) fn is_sparse(metadata: &Metadata) -> bool {

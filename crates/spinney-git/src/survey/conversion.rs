@@ -124,10 +124,10 @@ pub(super) struct Settings {
 /// that look like any of these, so that the last one counts, and whatever there is of line ends.
 fn parse_settings(text: &str) -> Settings {
     let lines: Vec<(&str, &str)> = text.lines().filter_map(|line| line.split_once('=')).collect();
-    let all = |key: &'static str| lines.iter().filter(move |(name, _)| *name == key).map(|(_, value)| *value);
+    let all = |key: &'static str| lines.iter().rev().filter(move |(name, _)| *name == key).map(|(_, value)| *value);
     let is_off = |value: &str| matches!(value.to_ascii_lowercase().as_str(), "false" | "no" | "off" | "0");
-    let system = all("GIT_ATTR_SYSTEM").last();
-    let files = system.into_iter().chain(all("GIT_ATTR_GLOBAL").last());
+    let system = all("GIT_ATTR_SYSTEM").next();
+    let files = system.into_iter().chain(all("GIT_ATTR_GLOBAL").next());
     // With attributes taken from a commit, the files say nothing.
     let told = system.is_some() && all("attr.tree").next().is_none();
     Settings {

@@ -105,7 +105,11 @@ pub(crate) fn is_empty(tree: &Path, path: &Path) -> Result<bool> {
         return Ok(true);
     };
     let mut empty = true;
-    directory.each_name(|_, _| Ok(empty = false)).map_err(failed)?;
+    let each = |_: &[u8], _: Kind| {
+        empty = false;
+        Ok(())
+    };
+    directory.each_name(each).map_err(failed)?;
     Ok(empty)
 }
 

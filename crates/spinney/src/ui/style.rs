@@ -31,9 +31,9 @@ pub fn visible(text: &str) -> String {
             own.iter().filter(|style| !style.is_empty() && rest.starts_with(style.as_str())).map(String::len).max();
         let (sequence, after) = rest.split_at(length.unwrap_or(1));
         if length.is_some() {
-            shown.push_str(sequence)
+            shown.push_str(sequence);
         } else {
-            shown.push_str(&names::visible(sequence))
+            shown.push_str(&names::visible(sequence));
         }
         rest = after;
     }
