@@ -14,6 +14,8 @@ use crate::chore;
 const MINUTES: u64 = 5;
 /// Cases of each property in one round.
 const CASES: &str = "20000";
+/// Trees of the model of loss in one round: each takes a second or two.
+const LOSS_CASES: &str = "1000";
 /// The crates that have such tests, beside other tests that are soon over.
 const PACKAGES: [&str; 4] = ["spinney-core", "spinney-git", "spinney-forge", "spinney-platforms"];
 
@@ -32,6 +34,13 @@ pub fn run(arguments: &[&str]) -> Result<ExitCode> {
         command.args(["test", "--quiet", "--package=spinney-jobs", "--test=runtimes", "hostile"]);
         let heading = format!("round {round}, hostile output of agents");
         if let Some(code) = chore::step(&heading, command.env("PROPTEST_CASES", CASES))? {
+            return Ok(code);
+        }
+        // Trees that are removed, interfered with, purged and restored.
+        let mut command = chore::cargo();
+        command.args(["test", "--quiet", "--package=spinney", "--features=fail-points", "--test=loss_model"]);
+        let heading = format!("round {round}, {LOSS_CASES} trees that nothing may be lost of");
+        if let Some(code) = chore::step(&heading, command.env("SPINNEY_LOSS_CASES", LOSS_CASES))? {
             return Ok(code);
         }
         if Instant::now() >= until {

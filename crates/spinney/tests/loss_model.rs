@@ -291,7 +291,7 @@ fn try_case(case: &Case) -> Result<(), String> {
         fresh
     } else {
         restored.ok();
-        work.clone()
+        work
     };
     let (after, git_after) = (held(&back.path), in_git(&back));
     let mut lost = Vec::new();
@@ -313,6 +313,7 @@ fn try_case(case: &Case) -> Result<(), String> {
 
 #[test]
 fn nothing_that_can_not_be_made_again_is_lost() {
+    #[expect(clippy::disallowed_methods, reason = "a test is told by its runner")]
     let cases_wanted = std::env::var("SPINNEY_LOSS_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(CASES);
     let config = Config { cases: cases_wanted, failure_persistence: None, max_shrink_iters: 60, ..Config::default() };
     let mut runner = TestRunner::new(config);

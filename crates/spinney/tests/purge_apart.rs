@@ -33,7 +33,7 @@ fn a_process_that_still_works_in_the_trash_holds_a_purge() {
     work.write("log.txt", "begun\n");
     story.cli.run(&["rm", "issue-1", "--force"]).ok();
     let place = trash(&story, &work).join("log.txt");
-    let process = story.sandbox().cli("/bin/sleep").in_directory(&trash(&story, &work)).spawn(&["1000"]);
+    let process = story.sandbox().cli("/bin/sleep").in_directory(trash(&story, &work)).spawn(&["1000"]);
     let refused = story.cli.run(&["trash", "purge", "issue-1"]).exits(5);
     assert!(refused.stderr.contains("sleep (pid "), "{}", refused.told());
     assert_eq!(fs::read_to_string(&place).unwrap(), "begun\n");

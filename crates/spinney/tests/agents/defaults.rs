@@ -5,7 +5,7 @@ use spinney_testkit::AgentCli;
 use crate::stage::{Job, Stage};
 
 /// What came of an edit, of a command, and what the job says that it was denied.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Done {
     edited: bool,
     ran: bool,
