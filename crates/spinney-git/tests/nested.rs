@@ -35,9 +35,11 @@ async fn what_is_left_over_is_committed_without_a_step_into_it() {
     let sandbox = Sandbox::new().await;
     let (worktree, mark) = tree(&sandbox).await;
     fs::write(worktree.path().join("new"), "new").unwrap();
-    let committed = worktree.commit_all("agent: done", &person()).await.unwrap();
-    assert!(committed.commit.is_some());
-    assert_eq!(committed.left, [PathBuf::from("sub")]);
+    let files = worktree.load_left_over().await.unwrap();
+    assert_eq!(files.repositories, [PathBuf::from("sub")]);
+    let wanted: Vec<PathBuf> = files.changed.keys().cloned().collect();
+    let committed = worktree.commit_files(&files, &wanted, "agent: done", &person()).await.unwrap();
+    assert!(committed.is_some());
     assert!(!mark.exists());
     sandbox.run(worktree.path(), &["add", "--all"]);
     assert!(mark.exists(), "git does not run it at all");

@@ -197,7 +197,8 @@ async fn a_tip_that_is_its_own_pin_is_needed_until_it_is_elsewhere() {
     let worktree = sandbox.add(&repository, "topic").await;
     sandbox.commit(worktree.path(), "a", "first\n");
     let lock = repository.lock("a test").await.unwrap();
-    let pin = repository.pin(&lock, worktree.admin_dir(), Some(&branch("topic")), RESCUE, "x: removed, kept alive");
+    let topic = branch("topic");
+    let pin = repository.pin(&lock, worktree.admin_dir(), Some(&topic), RESCUE, "x: removed, kept alive");
     let tip = pin.await.unwrap();
     assert!(repository.is_rescue_needless(RESCUE).await.unwrap(), "it is on its branch");
     sandbox.run(&root, &["update-ref", "-d", "refs/heads/topic"]);
