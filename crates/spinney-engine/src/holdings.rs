@@ -124,6 +124,9 @@ impl Holdings {
         let mut kept: Vec<PathBuf> = files.into_iter().chain(repositories).flatten().cloned().collect();
         kept.sort();
         kept.dedup();
+        // A directory among them is kept with all that is in it.
+        let all = kept.clone();
+        kept.retain(|path| !path.ancestors().skip(1).any(|part| is_in(&all, part)));
         kept
     }
 }

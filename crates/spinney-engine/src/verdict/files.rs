@@ -38,12 +38,12 @@ pub(super) async fn judge_files(
     }
     findings.count(ReasonCode::Dirty, "file", shown(&held.dirty));
     findings.count(ReasonCode::Converted, "file", shown(&held.converted));
-    let counts = |path: &&PathBuf| path.as_path() != Path::new(STATE_FILE);
+    // What the main checkout has too, as what was copied from there, is no loss; a base may not ignore it yet.
+    let carried_over = |path: &Path| is_same_as_in_main_checkout(context, &workspace.path, path);
+    let counts = |path: &&PathBuf| path.as_path() != Path::new(STATE_FILE) && !carried_over(path);
     let untracked: Vec<PathBuf> = held.untracked.iter().filter(counts).cloned().collect();
     findings.count(ReasonCode::Untracked, "file", shown(&untracked));
-    let carried_over = |path: &Path| is_same_as_in_main_checkout(context, &workspace.path, path);
-    let precious: Vec<PathBuf> =
-        held.ignored.iter().filter(counts).filter(|path| !carried_over(path)).cloned().collect();
+    let precious: Vec<PathBuf> = held.ignored.iter().filter(counts).cloned().collect();
     findings.count(ReasonCode::PreciousIgnored, "file", shown(&precious));
     judge_repositories(worktree, held, findings);
 }
