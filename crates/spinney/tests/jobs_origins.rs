@@ -5,10 +5,12 @@ mod job_support;
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use common::Story;
 use job_support::{Job, Workshop};
 use serde_json::json;
+use spinney_testkit::wait_until;
 
 const ISSUE: [&str; 2] = ["--issue", "7"];
 
@@ -113,6 +115,9 @@ fn a_pooled_workspace_delivers_no_secret() {
         (delivered(&workshop, &job), left_out(&job)),
         (vec!["a.txt".into()], pairs(&[("secrets.key", "copied")]))
     );
+    // The pool is filled again meanwhile.
+    let operations = workshop.story.sandbox().spinney_home().join("operations");
+    wait_until(|| common::files_below(&operations, 0).is_empty(), Duration::from_secs(60));
 }
 
 #[test]

@@ -126,6 +126,6 @@ mod tests {
         let attributes = Attributes([(b"user.a".to_vec(), b"one\n=two".to_vec())].into());
         attributes.set(&path).unwrap();
         assert_eq!(Attributes::load(&path).unwrap(), attributes);
-        assert_eq!(attributes.to_records(), b"31 SCHILY.xattr.user.a=one\n=two\n");
+        assert_eq!(attributes.to_records(), b"32 SCHILY.xattr.user.a=one\n=two\n");
     }
 }

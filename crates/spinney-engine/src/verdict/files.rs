@@ -2,17 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use spinney_core::{ReasonCode, STATE_FILE, Workspace};
+use spinney_core::{Brought, ReasonCode, STATE_FILE, Workspace, path_text};
 use spinney_git::{ObjectFormat, Worktree};
 
 use super::Findings;
 use super::hold::Hold;
+use crate::Engine;
 use crate::context::Context;
 use crate::error::mend_index;
 use crate::holdings::{Holdings, Stands};
 use crate::prepare::copy::is_same_as_in_main_checkout;
 
 pub(super) async fn judge_files(
+    engine: &Engine,
     context: &Context,
     workspace: &Workspace,
     worktree: &Worktree,
@@ -38,14 +40,27 @@ pub(super) async fn judge_files(
     }
     findings.count(ReasonCode::Dirty, "file", shown(&held.dirty));
     findings.count(ReasonCode::Converted, "file", shown(&held.converted));
-    // What the main checkout has too, as what was copied from there, is no loss; a base may not ignore it yet.
+    let is_state = |path: &Path| path == Path::new(STATE_FILE);
+    // What was copied, and is still as the main checkout has it, is no loss.
     let carried_over = |path: &Path| is_same_as_in_main_checkout(context, &workspace.path, path);
-    let counts = |path: &&PathBuf| path.as_path() != Path::new(STATE_FILE) && !carried_over(path);
-    let untracked: Vec<PathBuf> = held.untracked.iter().filter(counts).cloned().collect();
+    let copied = load_copied(engine, workspace, &held).await;
+    let is_copy = |path: &Path| copied.has_copied(&path_text(path)) && carried_over(path);
+    let untracked: Vec<PathBuf> =
+        held.untracked.iter().filter(|path| !is_state(path) && !is_copy(path)).cloned().collect();
     findings.count(ReasonCode::Untracked, "file", shown(&untracked));
-    let precious: Vec<PathBuf> = held.ignored.iter().filter(counts).cloned().collect();
+    let precious: Vec<PathBuf> =
+        held.ignored.iter().filter(|path| !is_state(path) && !carried_over(path)).cloned().collect();
     findings.count(ReasonCode::PreciousIgnored, "file", shown(&precious));
     judge_repositories(worktree, held, findings);
+}
+
+/// What Spinney copied into a workspace, where that matters: a base that does not ignore it leaves it untracked.
+async fn load_copied(engine: &Engine, workspace: &Workspace, held: &Holdings) -> Brought {
+    if held.untracked.is_empty() {
+        return Brought::default();
+    }
+    let Ok(mut db) = engine.store.read().await else { return Brought::default() };
+    db.brought(&workspace.id).await.ok().flatten().unwrap_or_default()
 }
 
 /// Repositories inside, but for submodules: those are asked for their commits where git keeps them.

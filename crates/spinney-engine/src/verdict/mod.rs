@@ -129,7 +129,7 @@ impl Engine {
         };
         let merge = match open(context, &workspace.path) {
             Tree::Whole(worktree) => {
-                self.judge_tree(context, workspace, &worktree, &upstream, &hold, &mut findings).await
+                Box::pin(self.judge_tree(context, workspace, &worktree, &upstream, &hold, &mut findings)).await
             }
             Tree::Missing => self.judge_missing(context, workspace, &upstream, &mut findings).await,
             Tree::RootMissing => {
@@ -207,7 +207,7 @@ impl Engine {
     ) -> Merge {
         let mut in_history = Findings::new(findings.remover);
         let ((), merge) = tokio::join!(
-            files::judge_files(context, workspace, worktree, hold, findings),
+            files::judge_files(self, context, workspace, worktree, hold, findings),
             history::judge_branch(context, workspace, Some(worktree), upstream, &mut in_history),
         );
         let locked = worktree.admin_dir().join("locked");

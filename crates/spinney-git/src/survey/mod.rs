@@ -26,7 +26,7 @@ pub use unknown::Unknown;
 pub use walk::Other;
 
 use crate::hidden::{copy_index, copy_with_time};
-use crate::index::{Index, IndexMode, ObjectFormat, ObjectId};
+use crate::index::{Index, IndexEntry, IndexMode, ObjectFormat, ObjectId};
 use crate::worktree::Worktree;
 use crate::{Error, Result};
 
@@ -95,6 +95,10 @@ impl Worktree {
         }
         let index = Arc::new(Index::load(&self.admin_dir().join("index"), format).ok()?);
         let tree = index.root_tree().filter(|_| index.version() < 4)?;
+        // What a sparse checkout leaves out is nowhere on disk.
+        if !index.entries().iter().all(IndexEntry::is_plain) {
+            return None;
+        }
         let found = self.walk(&index, Until::FirstDifference);
         let (found, settings) = tokio::join!(found, self.load_settings());
         let (found, settings) = (found.ok()?, settings.ok()?);
@@ -204,7 +208,7 @@ pub(crate) fn path_of(bytes: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(bytes))
 }
 
-impl crate::index::IndexEntry {
+impl IndexEntry {
     /// Whether git wants a file there whose content it may convert.
     fn is_regular(&self) -> bool {
         self.stage == 0 && matches!(self.mode, IndexMode::File | IndexMode::Executable)

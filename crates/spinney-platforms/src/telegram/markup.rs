@@ -139,7 +139,8 @@ mod tests {
             (Message::new().link("x", "https://a b"), "x"),
             (Message::new().prose("<script>"), "&lt;script&gt;"),
             (Message::new(), "…"),
-            (Message::new().line().code("").plain(" \0"), "…"),
+            (Message::new().line().code("").plain(" "), "…"),
+            (Message::new().plain(" \0"), "\\0"),
         ] {
             assert_eq!(render(&message), [written]);
         }
