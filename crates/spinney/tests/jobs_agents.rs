@@ -215,7 +215,7 @@ fn what_an_agent_leaves_in_gits_configuration_sees_no_secret() {
     );
     let job = workshop.story.change(|_| workshop.run(1, &ISSUE, &prompt));
     assert!(job.says(&["filter.spy.clean", "spinney trust"]).0["pushed"] == false, "{:#}", job.0);
-    assert_eq!(fs::read_to_string(&seen).unwrap(), "", "nobody agreed to run it");
+    assert!(!fs::read_to_string(&seen).unwrap().contains("EDITOR"), "nobody agreed to run it");
     workshop.cli.run(&["trust", "--yes"]).ok();
     assert_eq!(workshop.retry(0, job.id()).0["pushed"], true);
     let seen = fs::read_to_string(seen).unwrap();
