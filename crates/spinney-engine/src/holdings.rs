@@ -84,7 +84,9 @@ impl Holdings {
                 held.hidden = true;
                 held.dirty.push(file.path.clone());
             } else if file.difference == Difference::Content && !changed.contains(file.path.as_path()) {
-                held.converted.push(file.path.clone());
+                // Without a conversion, git did not look again: by its times the file is the one that it knows.
+                let hides = if file.convertible { &mut held.converted } else { &mut held.dirty };
+                hides.push(file.path.clone());
             }
             held.differing.push(file.path);
         }

@@ -10,8 +10,13 @@ use crate::history::{Unpushed, parse_subjects};
 use crate::repository::Repository;
 use crate::{Error, Result};
 
-/// What no remote is known to lack.
-const KNOWN: [&str; 3] = ["--not", "--remotes", "--glob=refs/spinney/pull/*"];
+/// What the remote that is pushed to is known to have. What another remote has counts for nothing there.
+fn known_to(remote: Option<&str>) -> Vec<String> {
+    let tracked = remote.map(|remote| format!("--glob=refs/remotes/{remote}/*"));
+    let pulls = "--glob=refs/spinney/pull/*".to_owned();
+    ["--not".to_owned()].into_iter().chain(tracked).chain([pulls]).collect()
+}
+
 /// How many commits are told by name.
 const SHOWN: usize = 20;
 
@@ -25,10 +30,10 @@ pub struct Added {
 }
 
 impl Repository {
-    /// Lists the files that commits of `tip` add or change which neither a remote has nor any of `known`. Every commit
+    /// Lists the files that commits of `tip` add or change which neither the remote has nor any of `known`. Every commit
     /// counts, not only what is left of it at the tip; a merge counts with what none of its parents has.
-    pub async fn load_added(&self, tip: &CommitId, known: &[CommitId]) -> Result<Vec<Added>> {
-        let list = self.command().args(["rev-list", "--reverse", tip.as_str()]).args(KNOWN);
+    pub async fn load_added(&self, tip: &CommitId, remote: Option<&str>, known: &[CommitId]) -> Result<Vec<Added>> {
+        let list = self.command().args(["rev-list", "--reverse", tip.as_str()]).args(known_to(remote));
         let commits = list.args(known.iter().map(CommitId::as_str)).run().await?.stdout;
         if commits.is_empty() {
             return Ok(Vec::new());
@@ -41,9 +46,10 @@ impl Repository {
         })
     }
 
-    /// Counts the commits of `tip` that neither a remote has nor any of `known`.
-    pub async fn count_missing(&self, tip: &CommitId, known: &[CommitId]) -> Result<Unpushed> {
-        let known: Vec<&str> = KNOWN.into_iter().chain(known.iter().map(CommitId::as_str)).collect();
+    /// Counts the commits of `tip` that neither the remote has nor any of `known`.
+    pub async fn count_missing(&self, tip: &CommitId, remote: Option<&str>, known: &[CommitId]) -> Result<Unpushed> {
+        let known: Vec<String> =
+            known_to(remote).into_iter().chain(known.iter().map(|commit| commit.as_str().to_owned())).collect();
         let format = ["rev-list", "--no-commit-header", "--format=%H %s", tip.as_str()];
         let told = self.command().args(format).args(&known).text().await?;
         let mut first = parse_subjects(&told);

@@ -27,11 +27,15 @@ const KEPT: [&str; 12] = [
 /// No prompt may ever wait for a person. An empty `GIT_ASKPASS` switches off git's own; ssh is told to ask a program
 /// that always refuses, which also holds where the person configured another ssh command, so that nothing of theirs
 /// has to be overridden.
-const SET: [(&str, &str); 10] = [
+const SET: [(&str, &str); 12] = [
     ("LC_ALL", "C"),
     ("GIT_LITERAL_PATHSPECS", "1"),
     ("GIT_TERMINAL_PROMPT", "0"),
     ("GIT_OPTIONAL_LOCKS", "0"),
+    // What is merged, kept and pushed is decided by real history: a replacement or graft is anybody's to write and to take
+    // away again. A file that can't be there gives no graft and no warning.
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+    ("GIT_GRAFT_FILE", "/dev/null/none"),
     ("GIT_ASKPASS", ""),
     ("SSH_ASKPASS", "false"),
     ("SSH_ASKPASS_REQUIRE", "force"),

@@ -109,6 +109,24 @@ impl ObjectFormat {
         self.hash(&[format!("blob {}\0", bytes.len()).as_bytes(), bytes].concat()).to_string()
     }
 
+    /// Git's names for what it may make of these bytes when they are added: as they are, with other line ends, and as the
+    /// pointer of git-lfs.
+    #[must_use]
+    pub fn names_of_copy(self, bytes: &[u8]) -> Vec<String> {
+        let id: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let pointer = format!("version https://git-lfs.github.com/spec/v1\noid sha256:{id}\nsize {}\n", bytes.len());
+        let mut lines = Vec::with_capacity(bytes.len());
+        for (at, byte) in bytes.iter().enumerate() {
+            if !(*byte == b'\r' && bytes.get(at + 1) == Some(&b'\n')) {
+                lines.push(*byte);
+            }
+        }
+        let mut names =
+            vec![self.name_of_blob(bytes), self.name_of_blob(&lines), self.name_of_blob(pointer.as_bytes())];
+        names.dedup();
+        names
+    }
+
     /// Git's name for the bytes of a file, as they are.
     pub fn name_of_file(self, path: &Path) -> io::Result<String> {
         let file = fs::File::open(path)?;

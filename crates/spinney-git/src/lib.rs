@@ -111,6 +111,7 @@ pub use pin::{KEPT_ALIVE, VANISHED};
 pub use pin_stamp::PinStamp;
 pub use pin_whole::Pinned;
 pub use push::{Lease, Pushed};
+pub use reachable::Elsewhere;
 pub use redact::{redact_url, without_credentials};
 pub use regular::{POINTER_BYTES, SETTINGS_BYTES, open_regular, open_regular_beneath, read_regular, read_regular_text};
 pub use remote::Remote;

@@ -13,6 +13,15 @@ use crate::repository::Repository;
 use crate::worktree::Worktree;
 use crate::{Error, Result};
 
+/// What counts as another place for commits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Elsewhere {
+    /// Branches and tags of this repository.
+    Here,
+    /// Those, and what the remotes had when they were last asked.
+    HereOrRemote,
+}
+
 impl Repository {
     /// Counts the commits that are on no branch, no remote and no tag.
     pub async fn count_unreferenced(&self, commit: &CommitId) -> Result<u64> {
@@ -35,14 +44,15 @@ impl Repository {
         Ok(number("git rev-list", &command.stdin_bytes(questions.into_bytes()).text().await?)? > 0)
     }
 
-    /// Whether a rescue ref keeps no commit alive that is not on a branch, a remote or a tag. One that is not there keeps
-    /// none.
-    pub async fn is_rescue_needless(&self, rescue_ref: &str) -> Result<bool> {
+    /// Whether a rescue ref keeps no commit alive that is not on a branch or a tag, or on a remote if that is asked for. One
+    /// that is not there keeps none.
+    pub async fn is_rescue_needless(&self, rescue_ref: &str, elsewhere: Elsewhere) -> Result<bool> {
         let Some(pin) = self.load_ref(rescue_ref).await? else { return Ok(true) };
         // A commit that was only written to be a pin is nobody's work; a branch's tip that is one may be.
         let asked = if self.is_pin_commit(&pin).await? { format!("{pin}^@") } else { pin.to_string() };
-        let known = ["--not", "--branches", "--remotes", "--tags"];
+        let known = ["--not", "--branches", "--tags"];
         let command = self.command().args(["rev-list", "--objects", "--count", &asked]).args(known);
+        let command = if elsewhere == Elsewhere::HereOrRemote { command.arg("--remotes") } else { command };
         Ok(number("git rev-list", &command.text().await?)? == 0)
     }
 
@@ -54,9 +64,14 @@ impl Repository {
     }
 
     /// Drops a rescue ref that is needless. What an index alone holds does not count: that is in an archive, or nowhere.
-    pub async fn drop_rescue_if_needless(&self, lock: &RepositoryLock, rescue_ref: &str) -> Result<bool> {
+    pub async fn drop_rescue_if_needless(
+        &self,
+        lock: &RepositoryLock,
+        rescue_ref: &str,
+        elsewhere: Elsewhere,
+    ) -> Result<bool> {
         let Some(pin) = self.load_ref(rescue_ref).await? else { return Ok(false) };
-        if !self.is_rescue_needless(rescue_ref).await? {
+        if !self.is_rescue_needless(rescue_ref, elsewhere).await? {
             return Ok(false);
         }
         self.delete_ref(lock, rescue_ref, &pin).await?;

@@ -5,7 +5,7 @@ mod common;
 use std::path::Path;
 
 use common::{Sandbox, branch};
-use spinney_git::{Repository, Worktree};
+use spinney_git::{Elsewhere, Repository, Worktree};
 
 const RESCUE: &str = "refs/spinney/rescue/k3v9";
 
@@ -200,11 +200,11 @@ async fn a_tip_that_is_its_own_pin_is_needed_until_it_is_elsewhere() {
     let topic = branch("topic");
     let pin = repository.pin(&lock, worktree.admin_dir(), Some(&topic), RESCUE, "x: removed, kept alive");
     let tip = pin.await.unwrap();
-    assert!(repository.is_rescue_needless(RESCUE).await.unwrap(), "it is on its branch");
+    assert!(repository.is_rescue_needless(RESCUE, Elsewhere::HereOrRemote).await.unwrap(), "it is on its branch");
     sandbox.run(&root, &["update-ref", "-d", "refs/heads/topic"]);
-    assert!(!repository.is_rescue_needless(RESCUE).await.unwrap(), "the tip is nowhere else");
+    assert!(!repository.is_rescue_needless(RESCUE, Elsewhere::HereOrRemote).await.unwrap(), "the tip is nowhere else");
     sandbox.run(&root, &["update-ref", "refs/heads/other", tip.as_str()]);
-    assert!(repository.is_rescue_needless(RESCUE).await.unwrap());
+    assert!(repository.is_rescue_needless(RESCUE, Elsewhere::HereOrRemote).await.unwrap());
 }
 
 #[tokio::test]

@@ -143,7 +143,23 @@ pub(crate) fn fate(
     if found == Some(identity) || (found.is_none() && was_hidden(began, path, identity, is_older)) {
         return Fate::LeftOut(LeftOutReason::ThereBefore);
     }
+    // Somebody's file under another name is still theirs.
+    if found.is_none() && is_moved(began, content) {
+        return Fate::LeftOut(LeftOutReason::ThereBefore);
+    }
     Fate::Taken { shared: found.is_some() || began.shared.contains(path) }
+}
+
+/// Whether a content is that of a file which was there before and is no agent's. An empty one says nothing.
+fn is_moved(began: &Began, content: &str) -> bool {
+    const EMPTY: [&str; 2] = [
+        "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+        "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+    ];
+    let of = |identity: &String| identity.split_once(' ').map(|(_, content)| content.to_owned());
+    !content.is_empty()
+        && !EMPTY.contains(&content)
+        && began.found.values().any(|known| of(known).as_deref() == Some(content))
 }
 
 /// Whether git ignored this very file when the job began.

@@ -222,6 +222,8 @@ fn a_clean_merged_workspace_leaves_nothing_behind_when_it_is_purged() {
     commit(&story, &workspace, "merged.txt");
     story.sandbox().git(workspace.path(), &["push", "--quiet", "origin", "HEAD:main"]);
     story.cli.run(&["cleanup", "merged"]).ok();
+    // Asked again after the removal, the remote has it still.
+    story.cli.run(&["repo", "sync"]).ok();
     story.cli.run(&["trash", "purge", "--all"]).ok();
 
     assert_eq!(archives(&story), Vec::<String>::new());

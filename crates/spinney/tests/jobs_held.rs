@@ -135,7 +135,7 @@ fn dropped_commits_are_pinned_named_and_held() {
         "git reset --quiet --hard HEAD^",
         "git checkout --quiet --no-track -B issue-7 origin/main",
         "git commit --quiet --amend --message mine",
-        "git rebase --quiet --root --exec true --force-rebase",
+        "git rebase --quiet --root --exec 'git commit --quiet --amend --message other'",
     ] {
         for end in ["write a.txt a\ncommit done", "exit 1"] {
             let workshop = Workshop::new("");
@@ -197,4 +197,33 @@ fn commits_that_were_dropped_before_a_death_are_found() {
     assert_held(&job);
     assert_eq!(job.0["dropped"]["commits"][0]["commit"], commit.as_str());
     assert_eq!(workshop.git(&tree, &["rev-parse", job.0["dropped"]["refs"][0].as_str().unwrap()]), commit);
+}
+
+#[test]
+fn a_secret_is_found_whatever_git_makes_of_it() {
+    let workshop = with_secret("");
+    workshop.story.change(|repository| {
+        repository.write("secrets.key", "PASSWORD=hunter2\r\n");
+        repository.write(".gitattributes", "* text=auto\n");
+        repository.git(&["add", ".gitattributes"]);
+        repository.git(&["commit", "--quiet", "--message", "attributes"]);
+        repository.push().head()
+    });
+    let job = workshop.run(1, &ISSUE, "git mv -f a b || cp secrets.key conf.txt\ngit add conf.txt\ngit commit -qm x");
+    assert_eq!(job.0["push"], "held", "{:#}", job.0);
+}
+
+#[test]
+fn another_remote_and_a_replacement_hide_no_secret() {
+    for trick in [
+        "git init -q --bare BACKUP\ngit remote add backup BACKUP\ngit push -q backup HEAD:refs/heads/x",
+        "git rm -q --cached conf.txt\ngit commit -qm without\ngit replace --graft HEAD origin/main",
+    ] {
+        let workshop = with_secret("");
+        let copy = "git mv -f a b || cp secrets.key conf.txt\ngit add conf.txt\ngit commit -qm x";
+        let trick = trick.replace("BACKUP", &workshop.beside_text("backup.git"));
+        let job = workshop.story.change(|_| workshop.run(1, &ISSUE, &format!("{copy}\n{trick}\nwrite w.txt w")));
+        assert_held(&job);
+        assert_eq!(workshop.pushed(), ["main"], "{trick}");
+    }
 }

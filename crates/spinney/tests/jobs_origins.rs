@@ -173,7 +173,7 @@ fn what_setup_and_before_run_made_is_not_the_agents() {
     let paths: Vec<_> = left_out(&job).into_iter().map(|(path, _)| path).collect();
     assert_eq!(paths, [".env", "README.md", "hooked.txt", "made.txt", "target/x"]);
     // A file that was hidden and that the agent made anew is its own.
-    let job = workshop.complete(&ISSUE, "write target/y y\nwrite made.txt other");
+    let job = workshop.complete(&ISSUE, "write target/y anew\nwrite made.txt other");
     assert_eq!(delivered(&workshop, &job), [".gitignore", "a.txt", "made.txt", "target/y"]);
     assert_eq!(job.0["shared"], json!(["made.txt"]));
 }
@@ -257,4 +257,14 @@ fn a_dirty_workspace_may_be_committed_but_never_what_was_copied() {
     let job = workshop.complete(&ISSUE, "write a.txt a");
     assert_eq!(delivered(&workshop, &job), ["README.md", "a.txt", "notes.txt"]);
     assert_eq!(left_out(&job), pairs(&[("secrets.key", "copied")]));
+}
+
+#[test]
+fn a_persons_file_under_another_name_is_still_theirs() {
+    let workshop = Workshop::new("");
+    let tree = made(&workshop);
+    fs::write(tree.join("notes.md"), "private\n").unwrap();
+    let job = workshop.complete(&ISSUE, "git mv -f a b || mv notes.md renamed.md\nwrite a.txt a");
+    assert_eq!(delivered(&workshop, &job), ["a.txt"]);
+    assert!(left_out(&job).contains(&("renamed.md".to_owned(), "there_before".to_owned())), "{:#}", job.0);
 }

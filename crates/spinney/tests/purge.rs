@@ -303,6 +303,8 @@ fn what_was_merged_and_clean_leaves_nothing_behind() {
     fs::create_dir_all(work.path.join("target/empty")).unwrap();
     story.cli.run(&["cleanup", "merged"]).ok();
     assert!(rescue(&story, &work));
+    // Asked again after the removal, the remote has it still.
+    story.cli.run(&["repo", "sync"]).ok();
     let purged = story.cli.run(&["trash", "purge", "--all", "--json"]).ok().json();
     assert_eq!(purged["purged"][0]["archive"], Value::Null);
     assert!(!archive(&story, &work).exists() && !rescue(&story, &work));

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use spinney_core::{Operation, OperationKind, OperationStatus, Timestamp, Workspace, WorkspaceStatus};
-use spinney_git::{ObjectFormat, Worktree};
+use spinney_git::{Elsewhere, ObjectFormat, Wanted, Worktree};
 
 use super::archive::{self, Contents};
 use super::attributes::files_with_attributes;
@@ -305,7 +305,23 @@ impl Engine {
         let Some((branch, tip)) = removal.and_then(|removal| removal.branch.zip(removal.tip)) else { return Ok(false) };
         Ok(context.git.load_branch(&branch).await?.is_none()
             && context.git.count_staged(&data.admin_dir, tip.as_str()).await? == 0
-            && context.git.is_rescue_needless(&worktree::rescue_ref(&workspace.id)).await?)
+            && context
+                .git
+                .is_rescue_needless(&worktree::rescue_ref(&workspace.id), self.safe_places(context, workspace).await)
+                .await?)
+    }
+
+    /// Where the commits of a removed workspace may be safe. What was known of the remote when it was removed is no proof: the
+    /// remote may have taken it back since. A fetch that came later is.
+    async fn safe_places(&self, context: &Context, workspace: &Workspace) -> Elsewhere {
+        let remote = self.remote(context).await.ok().flatten();
+        let branches = workspace.base_branch.iter().cloned().collect();
+        let wanted = Wanted { default_branch: false, branches, pulls: Vec::new() };
+        let known = remote.and_then(|remote| context.git.load_known(&remote.name, &wanted));
+        match (known, workspace.removed_at) {
+            (Some(known), Some(removed_at)) if known.at >= removed_at => Elsewhere::HereOrRemote,
+            _ => Elsewhere::Here,
+        }
     }
 
     /// Finds what of a tree is not in git. Where git gives no answer, all of it counts.
@@ -368,7 +384,8 @@ impl Engine {
             return Ok(());
         }
         let lock = context.git.lock("purge").await?;
-        context.git.drop_rescue_if_needless(&lock, &worktree::rescue_ref(&workspace.id)).await?;
+        let elsewhere = self.safe_places(context, workspace).await;
+        context.git.drop_rescue_if_needless(&lock, &worktree::rescue_ref(&workspace.id), elsewhere).await?;
         Ok(())
     }
 

@@ -12,12 +12,13 @@ mod lfs;
 mod unknown;
 mod walk;
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use conversion::{Conversion, Settings};
+use conversion::Conversion;
 use walk::{Until, walk};
 
 pub use compare::Difference;
@@ -58,6 +59,8 @@ pub struct Differing {
     pub difference: Difference,
     /// Whether git was told not to look at it (assume-unchanged, skip-worktree).
     pub hidden: bool,
+    /// Whether a conversion applies to it, so that git may take other bytes for the same.
+    pub convertible: bool,
 }
 
 /// What a tree holds beside what git would give back.
@@ -106,7 +109,8 @@ impl Worktree {
         if !found.is_exact() || self.needs_git_for_attributes(&index, &settings) {
             return None;
         }
-        if !self.load_unequal(&index, &found.others, &settings).await.ok()?.is_empty() {
+        let conversions = self.load_conversions(&index, &found.others, &settings).await.ok()?;
+        if !self.load_unequal(&index, &conversions).await.ok()?.is_empty() {
             return None;
         }
         Some(Proof { tree, files: index.entries().len() })
@@ -118,7 +122,8 @@ impl Worktree {
         let (found, settings) = tokio::join!(self.walk(&index, Until::End), self.load_settings());
         let (mut found, settings) = (found?, settings?);
         found.missing.sort_unstable();
-        let unequal = self.load_unequal(&index, &found.others, &settings).await?;
+        let conversions = self.load_conversions(&index, &found.others, &settings).await?;
+        let unequal = self.load_unequal(&index, &conversions).await?;
         let there = unequal.into_iter().filter(|position| found.missing.binary_search(position).is_err());
         found.unproved.extend(there);
         found.unproved.sort_unstable();
@@ -129,7 +134,8 @@ impl Worktree {
         for (position, difference) in differing {
             let entry = &index.entries()[position];
             let hidden = entry.assume_valid || entry.skip_worktree;
-            survey.differing.push(Differing { path: path(position), difference, hidden });
+            let convertible = conversions.contains_key(&position);
+            survey.differing.push(Differing { path: path(position), difference, hidden, convertible });
         }
         survey.missing = found.missing.into_iter().map(path).collect();
         survey.missing.dedup();
@@ -154,8 +160,7 @@ impl Worktree {
 
     /// Lists the files that a conversion may hide: a filter or an encoding applies, or they are not as long as their
     /// blobs.
-    async fn load_unequal(&self, index: &Index, others: &[Other], settings: &Settings) -> Result<Vec<usize>> {
-        let conversions = self.load_conversions(index, others, settings).await?;
+    async fn load_unequal(&self, index: &Index, conversions: &BTreeMap<usize, Conversion>) -> Result<Vec<usize>> {
         let (any, shrinking): (Vec<_>, Vec<_>) =
             conversions.iter().partition(|(_, conversion)| **conversion == Conversion::Any);
         let mut unequal: Vec<usize> = any.into_iter().map(|(position, _)| *position).collect();

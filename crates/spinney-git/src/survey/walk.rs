@@ -110,7 +110,9 @@ impl Walker<'_> {
             return Ok(());
         };
         let has_directory = |name: &[u8]| directory.directories.binary_search(&name).is_ok();
+        let mut is_empty = true;
         opened.each_name(|name, kind| {
+            is_empty = false;
             let tracked = files.binary_search_by(|entry| name_of(entry).cmp(name)).is_ok();
             let entered = kind == Kind::Directory && has_directory(name);
             if !(tracked || entered || (is_root && name == b".git")) {
@@ -118,6 +120,10 @@ impl Walker<'_> {
             }
             Ok(())
         })?;
+        // Git would not make a directory for files that are gone.
+        if is_empty && !is_root {
+            found.others.push(Other { path: path_of(directory.path).to_owned(), kind: Kind::Directory });
+        }
         let mut last: Option<&[u8]> = None;
         for entry in files {
             // One path has up to three entries while there is a conflict.

@@ -27,14 +27,22 @@ impl Run<'_> {
     /// Pins the commits that no remote has.
     pub(super) async fn pin_tips(&self, workspace: &Workspace, began: &Began) -> Step<()> {
         let git = &self.context.git;
+        let remote = self.remote_name().await?;
         for tip in &began.tips {
             let pin = pin_of(workspace, tip);
-            if git.count_missing(tip, &self.safe(workspace)).await?.count > 0 && git.load_ref(&pin).await?.is_none() {
+            if git.count_missing(tip, remote.as_deref(), &self.safe(workspace)).await?.count > 0
+                && git.load_ref(&pin).await?.is_none()
+            {
                 let lock = git.lock("run").await?;
                 git.update_ref(&lock, &pin, tip, None).await?;
             }
         }
         Ok(())
+    }
+
+    /// The remote that the work is pushed to.
+    pub(super) async fn remote_name(&self) -> Step<Option<String>> {
+        Ok(self.jobs.engine.remote(&self.context).await?.map(|remote| remote.name))
     }
 
     /// Commits that are safe without the branch.
@@ -46,6 +54,7 @@ impl Run<'_> {
     /// Looks which commits are not on the branch any more, and names them on the job. Gives the tips that had them.
     async fn find_dropped(&mut self, workspace: &Workspace, worktree: &Worktree) -> Step<BTreeSet<CommitId>> {
         let Some(tips) = self.stock.as_ref().map(|stock| stock.began.tips.clone()) else { return Ok(BTreeSet::new()) };
+        let remote = self.remote_name().await?;
         let git = &self.context.git;
         let head = worktree.load_head().await?;
         let mut kept = self.safe(workspace);
@@ -56,7 +65,7 @@ impl Run<'_> {
         let mut dropped = Dropped { refs: Vec::new(), count: 0, commits: Vec::new() };
         let mut from = BTreeSet::new();
         for tip in tips {
-            let missing = git.count_missing(&tip, &kept).await?;
+            let missing = git.count_missing(&tip, remote.as_deref(), &kept).await?;
             if missing.count == 0 {
                 continue;
             }
@@ -119,7 +128,8 @@ impl Run<'_> {
             return Ok(Vec::new());
         }
         let mut found: Vec<HeldFile> = Vec::new();
-        for added in self.context.git.load_added(commit, &self.safe(workspace)).await? {
+        let remote = self.remote_name().await?;
+        for added in self.context.git.load_added(commit, remote.as_deref(), &self.safe(workspace)).await? {
             let is_copied = stock.brought.has_copied(&path_text(&added.path));
             let path = shown(&added.path);
             if (is_copied || stock.began.contents.contains_key(&added.blob))

@@ -114,9 +114,9 @@ impl Run<'_> {
             let file = workspace.path.join(text_path(path));
             let is_small = |found: fs::Metadata| found.is_file() && (1..=MAX_CONTENT_BYTES).contains(&found.len());
             if fs::symlink_metadata(&file).is_ok_and(is_small)
-                && let Ok(content) = format.name_of_file(&file)
+                && let Ok(bytes) = spinney_git::read_regular(&file, MAX_CONTENT_BYTES)
             {
-                contents.insert(content, path.clone());
+                contents.extend(format.names_of_copy(&bytes).into_iter().map(|name| (name, path.clone())));
             }
         }
         if !contents.is_empty() {
@@ -160,7 +160,8 @@ impl Run<'_> {
         let (Some(before), Some(head)) = (&stock.began.head, worktree.load_head().await?.commit().cloned()) else {
             return Ok(Vec::new());
         };
-        let added = self.context.git.load_added(&head, std::slice::from_ref(before)).await?;
+        let remote = self.remote_name().await?;
+        let added = self.context.git.load_added(&head, remote.as_deref(), std::slice::from_ref(before)).await?;
         let is_theirs = |path: &Path| stock.began.found.contains_key(&path_text(path));
         Ok(added.iter().filter(|added| is_theirs(&added.path)).map(|added| shown(&added.path)).collect())
     }
