@@ -9,6 +9,7 @@ use std::fs;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 use spinney_core::{Repository, RepositoryId};
@@ -16,6 +17,9 @@ use spinney_git::{Executing, OwnSettings, SettingsGuard};
 
 use crate::context::Context;
 use crate::{Engine, Error, Result};
+
+/// How many files this process wrote.
+static WRITTEN: AtomicU64 = AtomicU64::new(0);
 
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Accepted {
@@ -43,7 +47,9 @@ impl Accepted {
         let write = || {
             let directory = path.parent().unwrap_or(path);
             fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-            let aside = path.with_extension(format!("{}.new", std::process::id()));
+            // Several threads of a daemon may come to it at once.
+            let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+            let aside = path.with_extension(format!("{}-{number}.new", std::process::id()));
             fs::write(&aside, serde_json::to_vec(self)?)?;
             fs::rename(&aside, path)
         };
@@ -72,7 +78,8 @@ impl Engine {
         // What can't be read now stops the calls that depend on it.
         if let Ok(Some(files)) = git.load_harmless_files().await {
             accepted.files = files;
-            accepted.save(&place)?;
+            // It only spares a question the next time.
+            let _ = accepted.save(&place);
         }
         Ok(git)
     }
