@@ -205,8 +205,9 @@ impl LogReader {
         if self.file.is_none() {
             match spinney_git::open_regular(&self.path) {
                 Ok(file) => self.file = Some(BufReader::with_capacity(64 << 10, file)),
-                // What is no regular file is no log of ours, and stops no job.
-                Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidData) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                // A link in its place is not followed, and stops no job.
+                Err(_) if self.path.is_symlink() => {}
                 Err(source) => return Err(Error::files(&self.path, "read", source)),
             }
         }
