@@ -108,7 +108,28 @@ impl Worktree {
 
     pub(super) async fn load_settings(&self) -> Result<Settings> {
         let listed = self.command_outside().args(["var", "-l"]).run().await?;
-        Ok(parse_settings(&String::from_utf8_lossy(&listed.stdout)))
+        let text = String::from_utf8_lossy(&listed.stdout);
+        let mut settings = parse_settings(&text);
+        if settings.attribute_files.is_none() && !names_attributes(&text) {
+            settings.attribute_files = self.load_older_places().await?;
+        }
+        Ok(settings)
+    }
+
+    /// Where a git that does not tell has its files of attributes: the system's by where it was installed, the person's by
+    /// the environment. None where that is not plain.
+    async fn load_older_places(&self) -> Result<Option<Vec<PathBuf>>> {
+        let installed = self.command_outside().arg("--exec-path").text().await?;
+        let prefix = ["/libexec/git-core", "/lib/git-core"].iter().find_map(|end| installed.strip_suffix(end));
+        let system = prefix.map(|prefix| match prefix {
+            "/usr" => PathBuf::from("/etc/gitattributes"),
+            prefix => Path::new(prefix).join("etc/gitattributes"),
+        });
+        let environment = self.repository().git().environment();
+        let value = |name: &str| environment.iter().find(|(key, _)| key == name).map(|(_, value)| PathBuf::from(value));
+        let given = value("XDG_CONFIG_HOME").filter(|place| !place.as_os_str().is_empty());
+        let of_person = given.or_else(|| value("HOME").map(|home| home.join(".config")));
+        Ok(system.zip(of_person).map(|(system, directory)| vec![system, directory.join("git/attributes")]))
     }
 }
 
@@ -134,6 +155,12 @@ fn parse_settings(text: &str) -> Settings {
         converts_line_ends: all("core.autocrlf").any(|value| !is_off(value)) || has_bare_key(text, "core.autocrlf"),
         attribute_files: told.then(|| files.filter(|path| !path.is_empty()).map(PathBuf::from).collect()),
     }
+}
+
+/// Whether a setting says where attributes come from, or git itself does.
+fn names_attributes(text: &str) -> bool {
+    let keys = ["attr.tree=", "core.attributesfile=", "GIT_ATTR_SYSTEM="];
+    text.lines().any(|line| keys.iter().any(|key| line.starts_with(key)))
 }
 
 /// A key without a value is true.
