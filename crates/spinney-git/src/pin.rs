@@ -25,7 +25,7 @@ use spinney_core::{BranchName, CommitId, names};
 use crate::command::Command;
 use crate::index_tree::load_whole_tree;
 use crate::lock::RepositoryLock;
-use crate::pin_pack::missing_objects;
+use crate::pin_pack::{KeptPack, missing_objects};
 use crate::pin_sources::{HeadFile, head_in_file, load_named, may_have_own_refs, names_only_commits, search_file};
 use crate::repository::Repository;
 use crate::worktree::read_pointer;
@@ -159,11 +159,12 @@ impl Repository {
         earlier: Option<&CommitId>,
     ) -> Result<()> {
         let pack = self.keep_exclusive(lock, scratch, commit, rescue_ref).await?;
+        let release = |pack: Option<KeptPack>| pack.map_or(Ok(()), KeptPack::release);
         let set = self.set_rescue_ref(lock, rescue_ref, commit, earlier).await;
         let whole = match set {
             Ok(()) => self.require_whole(commit, rescue_ref).await,
             Err(error) => {
-                pack.release()?;
+                release(pack)?;
                 return Err(error);
             }
         };
@@ -173,7 +174,7 @@ impl Repository {
                 None => self.delete_ref(lock, rescue_ref, commit).await?,
             }
         }
-        pack.release()?;
+        release(pack)?;
         whole.map(drop)
     }
 

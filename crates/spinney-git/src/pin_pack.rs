@@ -54,14 +54,22 @@ impl Repository {
         Ok(listed.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect())
     }
 
-    /// The same of a commit that no other ref leads to, and that must be there itself.
+    /// The same of a commit that must be there itself. Nothing is listed where another ref leads to that very commit:
+    /// a pin of the same state that was written within the same second.
     pub(crate) async fn require_whole(&self, commit: &CommitId, rescue_ref: &str) -> Result<Vec<String>> {
         let listed = self.load_exclusive(&[commit.to_string()], rescue_ref).await?;
-        if listed.iter().any(|object| object == commit.as_str()) {
+        if listed.iter().any(|object| object == commit.as_str()) || self.has_other_ref_to(commit, rescue_ref).await? {
             Ok(listed)
         } else {
             Err(Error::MissingObjects { objects: vec![commit.to_string()] })
         }
+    }
+
+    /// Whether a ref other than `rescue_ref` is at this commit.
+    async fn has_other_ref_to(&self, commit: &CommitId, rescue_ref: &str) -> Result<bool> {
+        let refs = self.command().args(["for-each-ref", "--format=%(objectname) %(refname)"]).text().await?;
+        let mut refs = refs.lines().filter_map(|line| line.split_once(' '));
+        Ok(refs.any(|(object, name)| object == commit.as_str() && name != rescue_ref))
     }
 
     /// A listing of what objects on stdin lead to and no other ref does. Refs of others that are broken lead nowhere.
@@ -78,16 +86,19 @@ impl Repository {
         packs.into_iter().any(|entry| entry.file_name().to_string_lossy().ends_with(".promisor"))
     }
 
-    /// Packs what only a pin among scratch objects leads to, safe from every gc.
+    /// Packs what only a pin among scratch objects leads to, safe from every gc; nothing where another ref leads to all.
     pub(crate) async fn keep_exclusive(
         &self,
         lock: &RepositoryLock,
         scratch: &Self,
         pin: &CommitId,
         rescue_ref: &str,
-    ) -> Result<KeptPack> {
+    ) -> Result<Option<KeptPack>> {
         self.drop_stale_keeps()?;
         let exclusive = scratch.require_whole(pin, rescue_ref).await?;
+        if exclusive.is_empty() {
+            return Ok(None);
+        }
         let directory = crate::scratch::directory(&self.require_state_dir()?, crate::scratch::PACK)?;
         let command = crate::pin::durable(scratch.holding(lock)).config("pack.compression", "1");
         let command = command.config("pack.packSizeLimit", "0").args(["pack-objects", "--quiet", "--window=0"]);
@@ -104,7 +115,7 @@ impl Repository {
         }
         let synced = fs::File::open(&packs).and_then(|directory| directory.sync_all());
         synced.map_err(|source| Error::io("write", &packs, source))?;
-        Ok(KeptPack { keep })
+        Ok(Some(KeptPack { keep }))
     }
 
     fn pack_dir(&self) -> PathBuf {

@@ -114,6 +114,28 @@ async fn a_second_pin_keeps_what_the_first_kept() {
 }
 
 #[tokio::test]
+async fn the_same_state_can_be_pinned_under_two_refs_within_a_second() {
+    let sandbox = Sandbox::new().await;
+    let root = sandbox.init("app");
+    let repository = sandbox.open(&root).await;
+    let worktree = sandbox.add(&repository, "topic").await;
+    std::fs::write(worktree.path().join("staged.txt"), "staged\n").unwrap();
+    sandbox.run(worktree.path(), &["add", "staged.txt"]);
+    let lock = repository.lock("a test").await.unwrap();
+    let mut pins = std::collections::BTreeSet::new();
+    for attempt in 0.. {
+        assert!(attempt < 100, "no two pins fell into one second");
+        let rescue = format!("{RESCUE}-{attempt}");
+        let pin = repository.pin(&lock, worktree.admin_dir(), None, &rescue, "pin").await.unwrap();
+        assert_eq!(repository.load_ref(&rescue).await.unwrap().as_ref(), Some(&pin));
+        // A commit is the same where its content and its second are.
+        if !pins.insert(pin) {
+            break;
+        }
+    }
+}
+
+#[tokio::test]
 async fn very_many_commits_are_gathered() {
     let sandbox = Sandbox::new().await;
     let root = sandbox.init("app");
