@@ -143,6 +143,8 @@ pub enum Error {
     Refused { name: WorkspaceName, reasons: Vec<Reason> },
     #[error("the files of {name} are not there: `{}`", .path.display())]
     TreeMissing { name: WorkspaceName, path: PathBuf },
+    #[error("{name} was moved from `{}` to `{}`", .from.display(), .to.display())]
+    MovedAway { name: WorkspaceName, from: PathBuf, to: PathBuf },
     #[error("`{}` has no `{}` file: is its disk mounted?", .path.display(), crate::home::MARKER)]
     TreeRootMissing { path: PathBuf },
     #[error("`{}` is no linked worktree of {repository}: {reason}", .path.display())]
@@ -252,6 +254,7 @@ impl Error {
             Self::RestoreBranchTaken { .. } => ErrorKind::Held,
             Self::BranchInMainCheckout { .. }
             | Self::BranchInMissingWorktree { .. }
+            | Self::MovedAway { .. }
             | Self::BranchOfWorkspace { .. }
             | Self::BranchHeld { .. }
             | Self::StillUsed { .. }
@@ -377,6 +380,11 @@ impl Error {
             Self::BranchInMainCheckout { .. } => {
                 hint("switch the main checkout to another branch, or choose another with `--branch NAME`")
             }
+            Self::MovedAway { from, to, .. } => vec![format!(
+                "`spinney cleanup orphans` takes note of that; `git worktree move --force --force {} {}` brings it back",
+                to.display(),
+                from.display()
+            )],
             Self::BranchInMissingWorktree { path, .. } => vec![format!(
                 "if it was moved, `git worktree repair NEW-PLACE` tells git so; if it is gone for good, \
                  `git worktree prune` forgets it (after `git worktree unlock {}`, where it is locked)",

@@ -7,7 +7,7 @@ use spinney_git::StatusOptions;
 use spinney_store::Port;
 
 use crate::context::Context;
-use crate::provider::worktree::{Tree, open};
+use crate::provider::worktree::{Tree, check_not_moved, open};
 use crate::{Engine, Result};
 
 /// What a look into one tree found; `None` where git gave no answer.
@@ -59,7 +59,12 @@ impl Engine {
         let mut details = Details { stale, ..Details::default() };
         let worktree = match open(context, &workspace.path) {
             Tree::Whole(worktree) => worktree,
-            Tree::Missing => return Details { fault: Some("its directory is gone".to_owned()), lost: true, ..details },
+            Tree::Missing => {
+                return match check_not_moved(context, workspace) {
+                    Err(error) => Details { fault: Some(error.to_string()), ..details },
+                    Ok(()) => Details { fault: Some("its directory is gone".to_owned()), lost: true, ..details },
+                };
+            }
             Tree::RootMissing => return Details { fault: Some("its disk is not mounted".to_owned()), ..details },
             Tree::Damaged(error) => return Details { fault: Some(error.to_string()), ..details },
         };

@@ -134,7 +134,7 @@ impl Engine {
             WorkspaceStatus::Lost => match worktree::open(context, &workspace.path) {
                 Tree::RootMissing => Err(Error::TreeRootMissing { path: tree_root(&workspace.path).to_owned() }),
                 Tree::Whole(_) => self.found_again(workspace).await,
-                Tree::Missing => Ok(Look::Lost(workspace)),
+                Tree::Missing => worktree::check_not_moved(context, &workspace).map(|()| Look::Lost(workspace)),
                 // Something stands where it was: whose it is, a person must say.
                 Tree::Damaged(error) => Err(error.into()),
             },
@@ -155,6 +155,7 @@ impl Engine {
             Tree::RootMissing => Err(Error::TreeRootMissing { path: tree_root(&workspace.path).to_owned() }),
             Tree::Damaged(error) => Err(error.into()),
             Tree::Missing => {
+                worktree::check_not_moved(context, &workspace)?;
                 workspace.status = WorkspaceStatus::Lost;
                 let mut db = self.store.write().await?;
                 let ours = db.update_workspace(&workspace, &[WorkspaceStatus::Active]).await?;

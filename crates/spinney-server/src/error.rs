@@ -156,6 +156,7 @@ fn is_of_the_place(error: &spinney_engine::Error) -> bool {
         | Error::Unshareable { .. }
         | Error::WrongStatus { .. }
         | Error::TreeMissing { .. }
+        | Error::MovedAway { .. }
         | Error::TreeRootMissing { .. }
         | Error::PathTaken { .. }
         | Error::NotRestorable { .. }

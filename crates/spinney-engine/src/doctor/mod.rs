@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::error::{mend_index, size};
 use crate::lookup::Among;
 use crate::provider::homes;
-use crate::provider::worktree::{Tree, open};
+use crate::provider::worktree::{Tree, check_not_moved, open};
 use crate::verdict::plural;
 use crate::{Engine, Result, disk};
 
@@ -177,10 +177,17 @@ impl Engine {
                     (WorkspaceStatus::Broken, _) => {
                         (workspace.error.clone().unwrap_or_else(|| "broken".to_owned()), format!("spinney show {id}"))
                     }
-                    (WorkspaceStatus::Active | WorkspaceStatus::Lost, Tree::Missing) => (
-                        "its directory is gone".to_owned(),
-                        format!("spinney rm {id}, or `spinney new` for the same work makes it again from its branch"),
-                    ),
+                    (WorkspaceStatus::Active | WorkspaceStatus::Lost, Tree::Missing) => {
+                        match check_not_moved(&context, &workspace) {
+                            Err(error) => (error.to_string(), error.hints().join("; ")),
+                            Ok(()) => (
+                                "its directory is gone".to_owned(),
+                                format!(
+                                    "spinney rm {id}, or `spinney new` for the same work makes it again from its branch"
+                                ),
+                            ),
+                        }
+                    }
                     (WorkspaceStatus::Active | WorkspaceStatus::Lost, Tree::RootMissing) => {
                         ("its disk is not mounted".to_owned(), "mount it".to_owned())
                     }

@@ -117,7 +117,10 @@ impl Engine {
         let touched = match worktree::open(context, &member.path) {
             Tree::Whole(tree) if is_handed_out(&tree) => return Ok(Fate::Keep(HANDED_OUT.to_owned())),
             Tree::Whole(tree) => self.is_touched(context, member, &tree).await?,
-            Tree::Missing => is_touched_in_git(context, member).await?,
+            Tree::Missing => match is_touched_in_git(context, member).await {
+                Err(error @ Error::MovedAway { .. }) => return Ok(Fate::Keep(error.to_string())),
+                touched => touched?,
+            },
             Tree::RootMissing => {
                 return Ok(Fate::Keep("its directory is out of reach: is its disk mounted?".to_owned()));
             }

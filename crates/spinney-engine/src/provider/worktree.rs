@@ -242,6 +242,11 @@ pub(crate) fn bring_back(
     if read_regular(&git_file, POINTER_BYTES).map_or(true, |bytes| bytes != pointer.as_bytes()) {
         disk::write_durably(&git_file, pointer.as_bytes()).map_err(Error::files(&git_file, "written"))?;
     }
+    let back = format!("{}\n", git_file.display());
+    if tree_of(&admin_dir).is_none_or(|tree| disk::resolved(&tree) != disk::resolved(&workspace.path)) {
+        let gitdir = admin_dir.join("gitdir");
+        disk::write_durably(&gitdir, back.as_bytes()).map_err(Error::files(&gitdir, "written"))?;
+    }
     unlock_nested(context, workspace)
 }
 
@@ -341,26 +346,54 @@ pub(crate) fn trash_place(home: &Home, path: &Path, name: &str) -> PathBuf {
     }
 }
 
-/// Finds a workspace's admin dir: by the tree's own pointer, else by what the admin dirs say. A creation that died
-/// early leaves an admin dir that points nowhere yet, but its name carries the id. Another home's is an error.
+/// Finds a workspace's admin dir: by the tree's own pointer, else by what the admin dirs say, else by its marker. A creation
+/// that died early leaves an admin dir that points nowhere yet, but its name carries the id. Another home's is an error, and so
+/// is one whose tree somebody moved.
 pub(crate) fn find_admin_dir(context: &Context, workspace: &Workspace) -> Result<Option<PathBuf>> {
     if let Ok(worktree) = Worktree::open(&context.git, &workspace.path) {
         homes::check_home(context, &workspace.path, worktree.admin_dir())?;
         return Ok(Some(worktree.admin_dir().to_owned()));
     }
-    let expected = disk::resolved(&workspace.path).join(".git");
-    let ours = |admin_dir: &PathBuf| match read_regular_text(&admin_dir.join("gitdir"), POINTER_BYTES) {
-        Ok(text) if !text.trim().is_empty() => disk::resolved(&admin_dir.join(text.trim_end())) == expected,
-        _ => admin_dir.file_name().is_some_and(|name| name.to_string_lossy().contains(workspace.id.as_str())),
+    check_not_moved(context, workspace)?;
+    let expected = disk::resolved(&workspace.path);
+    let ours = |admin_dir: &PathBuf| match tree_of(admin_dir) {
+        Some(tree) => disk::resolved(&tree) == expected,
+        None => admin_dir.file_name().is_some_and(|name| name.to_string_lossy().contains(workspace.id.as_str())),
     };
+    let all = admin_dirs(context)?;
     // A git that was at work while the admin dir moved leaves an empty one of its name.
-    let mut found: Vec<PathBuf> = admin_dirs(context)?.into_iter().filter(ours).collect();
+    let mut found: Vec<&PathBuf> = all.iter().filter(|admin_dir| ours(admin_dir)).collect();
     found.sort_by_key(|admin_dir| !admin_dir.join("gitdir").exists());
-    let found = found.into_iter().next();
-    if let Some(admin_dir) = &found {
+    // Whoever changed where it leads did not change whose it is.
+    let found = found.into_iter().next().or_else(|| all.iter().find(|admin_dir| is_marked(admin_dir, &workspace.id)));
+    if let Some(admin_dir) = found {
         homes::check_home(context, &workspace.path, admin_dir)?;
     }
-    Ok(found)
+    Ok(found.cloned())
+}
+
+/// Refuses a workspace that stands elsewhere by now, as after `git worktree move`: its own admin dir leads to a tree that
+/// leads back to it.
+pub(crate) fn check_not_moved(context: &Context, workspace: &Workspace) -> Result<()> {
+    let here = disk::resolved(&workspace.path);
+    for admin_dir in admin_dirs(context)?.iter().filter(|admin_dir| is_marked(admin_dir, &workspace.id)) {
+        let Some(tree) = tree_of(admin_dir).filter(|tree| disk::resolved(tree) != here) else { continue };
+        if Worktree::open(&context.git, &tree).is_ok_and(|worktree| worktree.admin_dir() == admin_dir) {
+            return Err(Error::MovedAway { name: workspace.name.clone(), from: workspace.path.clone(), to: tree });
+        }
+    }
+    Ok(())
+}
+
+fn is_marked(admin_dir: &Path, id: &WorkspaceId) -> bool {
+    Marker::load(admin_dir).is_some_and(|marker| marker.id == *id)
+}
+
+/// The tree that an admin dir leads to, which need not be there.
+fn tree_of(admin_dir: &Path) -> Option<PathBuf> {
+    let text = read_regular_text(&admin_dir.join("gitdir"), POINTER_BYTES).ok()?;
+    let pointer = Some(text.trim_end()).filter(|pointer| !pointer.is_empty())?;
+    admin_dir.join(pointer).parent().map(Path::to_owned)
 }
 
 /// Finds the admin dir that names a path, which need not be there.

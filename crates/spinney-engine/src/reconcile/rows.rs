@@ -119,10 +119,17 @@ impl Engine {
             findings.seen(format!("{name}: an operation on it is still to be finished"));
             return Ok(());
         }
-        if let Err(Error::OtherHome { .. }) = worktree::find_admin_dir(context, row) {
-            let what = format!("{name}: `{}` is a workspace of another Spinney home", row.path.display());
-            findings.done(what, "forgotten here");
-            return if findings.dry_run { Ok(()) } else { self.forget_row(row).await };
+        match worktree::find_admin_dir(context, row) {
+            Err(Error::OtherHome { .. }) => {
+                let what = format!("{name}: `{}` is a workspace of another Spinney home", row.path.display());
+                findings.done(what, "forgotten here");
+                return if findings.dry_run { Ok(()) } else { self.forget_row(row).await };
+            }
+            Err(error @ Error::MovedAway { .. }) => {
+                findings.seen(error.to_string());
+                return Ok(());
+            }
+            _ => {}
         }
         let (status, reason) = match open(context, &row.path) {
             Tree::Whole(tree) => {
@@ -202,8 +209,8 @@ impl Engine {
         if Removal::load(&worktree::trashed_admin_dir(context, &row.id)).is_some() && tree.exists() {
             return Some(WorkspaceStatus::Trashed);
         }
-        let registered = worktree::find_admin_dir(context, row).is_ok_and(|found| found.is_some());
-        (self.archive_of(row).is_some() && !registered).then_some(WorkspaceStatus::Purged)
+        let is_registered = !matches!(worktree::find_admin_dir(context, row), Ok(None));
+        (self.archive_of(row).is_some() && !is_registered).then_some(WorkspaceStatus::Purged)
     }
 
     /// A row that says live of what was removed: the store is older than the disk.
