@@ -27,6 +27,13 @@ impl Engine {
         Ok(Some(context.git.load_push_url(&remote.name).await?))
     }
 
+    /// The commits that the remote says it has, as far as they are here; none where there is no remote.
+    pub async fn remote_tips(&self, context: &Context) -> Result<Vec<CommitId>> {
+        let Some(remote) = self.remote(context).await? else { return Ok(Vec::new()) };
+        let credential = self.credential(&context.repository)?;
+        Ok(context.git.load_remote_tips(&remote.name, credential.as_ref()).await?)
+    }
+
     /// Pushes a commit of a workspace to a branch of its remote; none where there is no remote. What was pushed from this
     /// workspace to this very branch before may be replaced; a branch that somebody else pushed is never overwritten.
     pub async fn push(

@@ -1,4 +1,4 @@
-//! What the commits of a branch bring that no remote has: files, and whether they are still on it.
+//! What the commits of a branch bring that is known nowhere else: files, and whether they are still on it.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -9,13 +9,6 @@ use spinney_core::CommitId;
 use crate::history::{Unpushed, parse_subjects};
 use crate::repository::Repository;
 use crate::{Error, Result};
-
-/// What the remote that is pushed to is known to have. What another remote has counts for nothing there.
-fn known_to(remote: Option<&str>) -> Vec<String> {
-    let tracked = remote.map(|remote| format!("--glob=refs/remotes/{remote}/*"));
-    let pulls = "--glob=refs/spinney/pull/*".to_owned();
-    ["--not".to_owned()].into_iter().chain(tracked).chain([pulls]).collect()
-}
 
 /// How many commits are told by name.
 const SHOWN: usize = 20;
@@ -30,11 +23,11 @@ pub struct Added {
 }
 
 impl Repository {
-    /// Lists the files that commits of `tip` add or change which neither the remote has nor any of `known`. Every commit
-    /// counts, not only what is left of it at the tip; a merge counts with what none of its parents has.
-    pub async fn load_added(&self, tip: &CommitId, remote: Option<&str>, known: &[CommitId]) -> Result<Vec<Added>> {
-        let list = self.command().args(["rev-list", "--reverse", tip.as_str()]).args(known_to(remote));
-        let commits = list.args(known.iter().map(CommitId::as_str)).run().await?.stdout;
+    /// Lists the files that commits of `tip` add or change which none of `known` leads to. Every commit counts, not only
+    /// what is left of it at the tip; a merge counts with what none of its parents has.
+    pub async fn load_added(&self, tip: &CommitId, known: &[CommitId]) -> Result<Vec<Added>> {
+        let list = self.command().args(["rev-list", "--reverse", "--stdin"]).stdin_bytes(beyond(tip, known));
+        let commits = list.run().await?.stdout;
         if commits.is_empty() {
             return Ok(Vec::new());
         }
@@ -46,17 +39,21 @@ impl Repository {
         })
     }
 
-    /// Counts the commits of `tip` that neither the remote has nor any of `known`.
-    pub async fn count_missing(&self, tip: &CommitId, remote: Option<&str>, known: &[CommitId]) -> Result<Unpushed> {
-        let known: Vec<String> =
-            known_to(remote).into_iter().chain(known.iter().map(|commit| commit.as_str().to_owned())).collect();
-        let format = ["rev-list", "--no-commit-header", "--format=%H %s", tip.as_str()];
-        let told = self.command().args(format).args(&known).text().await?;
+    /// Counts the commits of `tip` that none of `known` leads to.
+    pub async fn count_missing(&self, tip: &CommitId, known: &[CommitId]) -> Result<Unpushed> {
+        let command = self.command().args(["rev-list", "--no-commit-header", "--format=%H %s", "--stdin"]);
+        let told = command.stdin_bytes(beyond(tip, known)).text().await?;
         let mut first = parse_subjects(&told);
         let count = first.len() as u64;
         first.truncate(SHOWN);
         Ok(Unpushed { count, first })
     }
+}
+
+/// A commit without all that others lead to, as questions for `rev-list --stdin`.
+fn beyond(tip: &CommitId, known: &[CommitId]) -> Vec<u8> {
+    let known = known.iter().map(|commit| format!("^{commit}\n"));
+    std::iter::once(format!("{tip}\n")).chain(known).collect::<String>().into_bytes()
 }
 
 /// Reads `<commit>\0`, and then for each file `:<mode> <mode> <blob> <blob> <status>\0<path>\0`; of a merge there are as

@@ -26,6 +26,7 @@ use crate::{Error, Result};
 
 const BRANCHES: &str = "refs/heads/";
 const ALL_BRANCHES: &str = "refs/heads/*";
+const ALL_REFS: &str = "refs/*";
 /// How often a remote that changes between the question and the fetch is asked anew.
 const ROUNDS: u32 = 3;
 
@@ -131,6 +132,18 @@ impl Repository {
         let record = self.save_record(remote, asked).await?;
         let known = record.known(&everything).ok_or_else(|| unexpected("the answer lacks what was asked for"))?;
         Ok(Known { fetched: true, ..known })
+    }
+
+    /// The commits that a remote's refs are at, by its own word and where a push goes, as far as they are here. What
+    /// `refs/remotes` says of it anybody could have written.
+    pub async fn load_remote_tips(&self, remote: &str, credential: Option<&Credential>) -> Result<Vec<CommitId>> {
+        let url = self.command().args(["remote", "get-url", "--push", "--", require_remote(remote)?]).text().await?;
+        let secrets = self.secrets(Errand::Push(remote), credential).await?;
+        let command = secrets.go_with(self.command()).silence(self.silence());
+        let listed = network::list(command, &url, &[ALL_REFS.to_owned()]).await;
+        let listing = listed.map_err(|error| secrets.explain(error))?;
+        let tips = listing.refs.values().map(ToString::to_string).collect();
+        Ok(self.load_existing(tips).await?.commits)
     }
 
     async fn list(&self, remote: &str, patterns: &[String], secrets: &Secrets<'_>) -> Result<Listing> {

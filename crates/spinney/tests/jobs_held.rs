@@ -70,6 +70,9 @@ fn a_secret_is_found_in_every_commit_and_under_every_name() {
             "config/x.txt",
         ),
         ("append secrets.key more\ncommit changed", "secrets.key"),
+        // What it says that the remote has, the remote need not have.
+        ("commit with\ngit update-ref refs/remotes/origin/known HEAD", "secrets.key"),
+        ("commit with\ngit update-ref refs/spinney/pull/1 HEAD", "secrets.key"),
         (
             "git checkout --quiet -b side\nwrite s.txt s\ngit add s.txt\ngit commit --quiet --message s\n\
              git checkout --quiet -\nwrite t.txt t\ngit add t.txt\ngit commit --quiet --message t\n\
@@ -135,6 +138,7 @@ fn dropped_commits_are_pinned_named_and_held() {
         "git reset --quiet --hard HEAD^",
         "git checkout --quiet --no-track -B issue-7 origin/main",
         "git commit --quiet --amend --message mine",
+        "git update-ref refs/remotes/origin/known HEAD\ngit reset --quiet --hard HEAD^",
         "git rebase --quiet --root --exec 'git commit --quiet --amend --message other'",
     ] {
         for end in ["write a.txt a\ncommit done", "exit 1"] {

@@ -24,25 +24,17 @@ fn pin_of(workspace: &Workspace, commit: &CommitId) -> String {
 }
 
 impl Run<'_> {
-    /// Pins the commits that no remote has.
+    /// Pins the commits that are not known to be safe without the branch.
     pub(super) async fn pin_tips(&self, workspace: &Workspace, began: &Began) -> Step<()> {
         let git = &self.context.git;
-        let remote = self.remote_name().await?;
         for tip in &began.tips {
             let pin = pin_of(workspace, tip);
-            if git.count_missing(tip, remote.as_deref(), &self.safe(workspace)).await?.count > 0
-                && git.load_ref(&pin).await?.is_none()
-            {
+            if git.count_missing(tip, &self.safe(workspace)).await?.count > 0 && git.load_ref(&pin).await?.is_none() {
                 let lock = git.lock("run").await?;
                 git.update_ref(&lock, &pin, tip, None).await?;
             }
         }
         Ok(())
-    }
-
-    /// The remote that the work is pushed to.
-    pub(super) async fn remote_name(&self) -> Step<Option<String>> {
-        Ok(self.jobs.engine.remote(&self.context).await?.map(|remote| remote.name))
     }
 
     /// Commits that are safe without the branch.
@@ -54,7 +46,6 @@ impl Run<'_> {
     /// Looks which commits are not on the branch any more, and names them on the job. Gives the tips that had them.
     async fn find_dropped(&mut self, workspace: &Workspace, worktree: &Worktree) -> Step<BTreeSet<CommitId>> {
         let Some(tips) = self.stock.as_ref().map(|stock| stock.began.tips.clone()) else { return Ok(BTreeSet::new()) };
-        let remote = self.remote_name().await?;
         let git = &self.context.git;
         let head = worktree.load_head().await?;
         let mut kept = self.safe(workspace);
@@ -62,10 +53,17 @@ impl Run<'_> {
         if matches!(head, Head::Detached { .. }) {
             kept.extend(git.load_branch(&workspace.branch).await?);
         }
+        let mut is_asked = false;
         let mut dropped = Dropped { refs: Vec::new(), count: 0, commits: Vec::new() };
         let mut from = BTreeSet::new();
         for tip in tips {
-            let missing = git.count_missing(&tip, remote.as_deref(), &kept).await?;
+            let mut missing = git.count_missing(&tip, &kept).await?;
+            if missing.count > 0 && !is_asked {
+                is_asked = true;
+                // A remote that gives no answer has nothing for sure.
+                kept.extend(self.jobs.engine.remote_tips(&self.context).await.unwrap_or_default());
+                missing = git.count_missing(&tip, &kept).await?;
+            }
             if missing.count == 0 {
                 continue;
             }
@@ -121,15 +119,24 @@ impl Run<'_> {
         Err(End::Failed(told.join("; ")))
     }
 
-    /// The copied files that commits have which no remote has: by their paths, and by what was in them.
+    /// The copied files that commits have which the remote does not have: by their paths, and by what was in them.
     async fn find_copied(&self, workspace: &Workspace, commit: &CommitId) -> Step<Vec<HeldFile>> {
+        let mut known = self.safe(workspace);
+        let found = self.find_copied_beyond(commit, &known).await?;
+        if found.is_empty() {
+            return Ok(found);
+        }
+        known.extend(self.jobs.engine.remote_tips(&self.context).await?);
+        self.find_copied_beyond(commit, &known).await
+    }
+
+    async fn find_copied_beyond(&self, commit: &CommitId, known: &[CommitId]) -> Step<Vec<HeldFile>> {
         let Some(stock) = &self.stock else { return Ok(Vec::new()) };
         if stock.began.contents.is_empty() && stock.brought.copied.is_empty() && stock.brought.directories.is_empty() {
             return Ok(Vec::new());
         }
         let mut found: Vec<HeldFile> = Vec::new();
-        let remote = self.remote_name().await?;
-        for added in self.context.git.load_added(commit, remote.as_deref(), &self.safe(workspace)).await? {
+        for added in self.context.git.load_added(commit, known).await? {
             let is_copied = stock.brought.has_copied(&path_text(&added.path));
             let path = shown(&added.path);
             if (is_copied || stock.began.contents.contains_key(&added.blob))
