@@ -5,20 +5,25 @@ use spinney_core::{Operation, OperationId, OperationKind, OperationStatus};
 use crate::accounts::account_name;
 use crate::journal;
 use crate::notice::{Notice, Observer, Warning};
-use crate::{Engine, Result};
+use crate::{Engine, Error, Result};
 
 impl Engine {
     /// Finishes or undoes what dead processes left open on this node, whichever account's it is: one indexed query when
     /// there is nothing.
     ///
-    /// An operation that can't be recovered now stays open and is told; it does not stop the command.
+    /// An operation that can't be recovered now stays open and is told; it does not stop the command. A database that went
+    /// away does.
     pub async fn recover(&self, observer: Observer<'_>) -> Result<()> {
         let open = self.store.read().await?.open_operations(self.home.node()).await?;
         for operation in open {
-            if let Err(error) = self.recover_one(&operation.id, observer).await {
-                let (kind, error) = (operation.kind, error.in_full());
-                let what = format!("a {kind} that was left half done can't be picked up: {error}");
-                observer(Notice::Warning(Warning::Minor { what }));
+            match self.recover_one(&operation.id, observer).await {
+                Ok(()) => {}
+                Err(Error::Store(error)) if error.is_cut_off() => return Err(error.into()),
+                Err(error) => {
+                    let (kind, error) = (operation.kind, error.in_full());
+                    let what = format!("a {kind} that was left half done can't be picked up: {error}");
+                    observer(Notice::Warning(Warning::Minor { what }));
+                }
             }
         }
         Ok(())

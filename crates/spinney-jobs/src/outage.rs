@@ -21,7 +21,13 @@ pub(crate) trait Cut {
 
 impl Cut for Error {
     fn is_cut_off(&self) -> bool {
-        matches!(self, Self::Engine(spinney_engine::Error::Store(error)) if error.is_cut_off())
+        matches!(self, Self::Engine(error) if error.is_cut_off())
+    }
+}
+
+impl Cut for spinney_engine::Error {
+    fn is_cut_off(&self) -> bool {
+        matches!(self, Self::Store(error) if error.is_cut_off())
     }
 }
 

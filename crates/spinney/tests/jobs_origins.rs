@@ -117,7 +117,11 @@ fn a_pooled_workspace_delivers_no_secret() {
     );
     // The pool is filled again meanwhile.
     let operations = workshop.story.sandbox().spinney_home().join("operations");
-    wait_until(|| common::files_below(&operations, 0).is_empty(), Duration::from_secs(60));
+    let is_filled = || {
+        let status = workshop.cli.run(&["pool", "status", "--json"]).ok().json();
+        status["pools"][0]["ready"] == 1 && common::files_below(&operations, 0).is_empty()
+    };
+    wait_until(is_filled, Duration::from_secs(60));
 }
 
 #[test]

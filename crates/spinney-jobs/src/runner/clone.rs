@@ -20,7 +20,7 @@ impl Run<'_> {
         self.job.repository_id = clone.repository.id.clone();
         (self.job.request.configured_in, self.job.request.clone_url) = (Some(configured_in), None);
         self.context = clone;
-        self.require_forge().await?;
+        through(async || self.require_forge().await).await?;
         through(async || Ok::<_, End>(jobs.engine.store().read().await?.move_job(&self.job).await?)).await?;
         self.wait_again().await
     }

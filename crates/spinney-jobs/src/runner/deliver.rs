@@ -20,6 +20,7 @@ use tokio::time::sleep;
 
 use super::setup::Place;
 use super::{End, Run, Step};
+use crate::outage::Cut;
 
 /// How long to wait before each further try of a push that failed for a passing reason.
 const PUSH_AGAIN_AFTER: [Duration; 4] =
@@ -123,6 +124,7 @@ impl Run<'_> {
                     self.begin(JobPhase::Deliver, Some(detail));
                     return Ok(());
                 }
+                Err(error) if error.is_cut_off() => return Err(error.into()),
                 Err(error) => error,
             };
             match waits.next().filter(|_| on_failure == OnPushFailure::Retry && is_temporary(&error)) {

@@ -247,7 +247,7 @@ impl Run<'_> {
         // Of a clone, it is asked once there is one.
         let has_forge = match self.job.request.clone_url {
             Some(_) => Ok(()),
-            None => self.require_forge().await,
+            None => through(async || self.require_forge().await).await,
         };
         let place = match has_forge {
             Ok(()) => self.take_turn_and_place().await,

@@ -27,6 +27,7 @@ use tokio::time::sleep;
 use super::setup::Place;
 use super::{End, Run, Step};
 use crate::origin::{self, Fate, Now};
+use crate::outage::through;
 
 /// How many files are named on a job.
 const MAX_TOLD: usize = 1000;
@@ -51,13 +52,15 @@ impl Run<'_> {
     pub(super) async fn take_stock(&mut self, place: &Place) -> Step<()> {
         let Some(workspace) = place.workspace() else { return Ok(()) };
         let worktree = Worktree::open(&self.context.git, &workspace.path)?;
-        let brought = self.jobs.engine.load_brought(&self.context, workspace).await?;
+        let engine = self.jobs.engine;
+        let load = async || Ok::<_, End>(engine.load_brought(&self.context, workspace).await?);
+        let brought = through(load).await?;
         let files = worktree.load_files(true).await?;
         let contents = self.contents_of(workspace, &brought).await?;
         let changed = texts(&files);
         let (at_ns, ignored) = (now_ns(), ignored_texts(&files));
         let now = Now { at_ns, head: files.head, changed: changed.clone(), ignored, contents };
-        let previous = self.jobs.engine.store().read().await?.began(&workspace.id).await?;
+        let previous = through(async || Ok::<_, End>(engine.store().read().await?.began(&workspace.id).await?)).await?;
         let began = origin::begin(&self.job.id, now, previous, &brought);
         if !self.job.outcome.finished && self.agent.config.workspace.on_dirty == OnDirty::Refuse {
             refuse_dirty(workspace, &began, &brought)?;
@@ -88,7 +91,12 @@ impl Run<'_> {
     async fn write_stock(&mut self, workspace: &Workspace) -> Step<()> {
         let Some(stock) = &self.stock else { return Ok(()) };
         self.pin_tips(workspace, &stock.began).await?;
-        Ok(self.jobs.engine.store().read().await?.put_began(&workspace.id, &stock.began).await?)
+        self.put_began(workspace, &stock.began).await
+    }
+
+    async fn put_began(&self, workspace: &Workspace, began: &Began) -> Step<()> {
+        let store = self.jobs.engine.store();
+        through(async || Ok::<_, End>(store.read().await?.put_began(&workspace.id, began).await?)).await
     }
 
     /// Waits until what is written has a later time than what was written down: a file system's clock goes in steps.
@@ -160,8 +168,7 @@ impl Run<'_> {
         let (Some(before), Some(head)) = (&stock.began.head, worktree.load_head().await?.commit().cloned()) else {
             return Ok(Vec::new());
         };
-        let remote = self.remote_name().await?;
-        let added = self.context.git.load_added(&head, remote.as_deref(), std::slice::from_ref(before)).await?;
+        let added = self.context.git.load_added(&head, std::slice::from_ref(before)).await?;
         let is_theirs = |path: &Path| stock.began.found.contains_key(&path_text(path));
         Ok(added.iter().filter(|added| is_theirs(&added.path)).map(|added| shown(&added.path)).collect())
     }
@@ -215,7 +222,8 @@ impl Run<'_> {
             files.retain(|path, identity| began.found.get(path) != Some(identity) && !brought.has_copied(path));
         }
         stock.began.left = Some(Left { files, head, dropped, completed });
-        Ok(self.jobs.engine.store().read().await?.put_began(&workspace.id, &stock.began).await?)
+        let began = stock.began.clone();
+        self.put_began(workspace, &began).await
     }
 }
 

@@ -5,6 +5,8 @@ use spinney_core::{JobPhase, JobStatus, Sweep};
 use super::Run;
 use super::setup::Place;
 use crate::keep::{self, Fate};
+use crate::outage::through;
+use crate::{Error, Result};
 
 impl Run<'_> {
     pub(super) async fn tear_down(&mut self, place: Place, status: JobStatus) {
@@ -13,7 +15,7 @@ impl Run<'_> {
         let consent = match keep::fate(&self.agent.config.workspace, &self.job, status) {
             Fate::Stays => return,
             Fate::StaysFor(span) => {
-                if let Err(error) = engine.keep_for(workspace, span).await {
+                if let Err(error) = through(async || Ok::<_, Error>(engine.keep_for(workspace, span).await?)).await {
                     self.warn(format!("how long {} is to be kept could not be noted: {error}", workspace.name));
                 }
                 return;
@@ -39,10 +41,8 @@ impl Run<'_> {
         }
     }
 
-    async fn load_workspace(
-        &self,
-        id: &spinney_core::WorkspaceId,
-    ) -> Result<Option<spinney_core::Workspace>, spinney_store::Error> {
-        self.jobs.engine.store().read().await?.workspace(id).await
+    async fn load_workspace(&self, id: &spinney_core::WorkspaceId) -> Result<Option<spinney_core::Workspace>> {
+        let store = self.jobs.engine.store();
+        through(async || Ok(store.read().await?.workspace(id).await?)).await
     }
 }

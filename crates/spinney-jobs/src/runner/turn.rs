@@ -35,7 +35,7 @@ impl Run<'_> {
                 self.move_to_clone(&url).await?;
                 continue;
             }
-            let place = match through(async || self.set_up().await).await {
+            let place = match through(async || self.set_up_anew().await).await {
                 Err(End::Blocked(why)) if self.job.request.waits_for_room => {
                     self.wait_for_room(why).await?;
                     continue;
@@ -46,6 +46,17 @@ impl Run<'_> {
                 fail::point("job.placed")?;
                 return Ok(place);
             }
+        }
+    }
+
+    /// Sets up. What a set-up left half done that was cut off is finished or undone first, as after a death.
+    async fn set_up_anew(&mut self) -> Step<Place> {
+        match self.set_up().await {
+            Err(end @ End::CutOff(_)) => {
+                through(async || Ok::<_, End>(self.jobs.engine.recover(&|_| {}).await?)).await?;
+                Err(end)
+            }
+            done => done,
         }
     }
 
