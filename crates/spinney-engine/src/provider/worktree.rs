@@ -372,11 +372,15 @@ pub(crate) fn find_admin_dir(context: &Context, workspace: &Workspace) -> Result
     Ok(found.cloned())
 }
 
-/// Refuses a workspace that stands elsewhere by now, as after `git worktree move`: its own admin dir leads to a tree that
-/// leads back to it.
+/// Refuses a workspace that stands elsewhere by now, as after `git worktree move`: no admin dir leads to its path, and one
+/// with its marker leads to a tree that leads back to it.
 pub(crate) fn check_not_moved(context: &Context, workspace: &Workspace) -> Result<()> {
     let here = disk::resolved(&workspace.path);
-    for admin_dir in admin_dirs(context)?.iter().filter(|admin_dir| is_marked(admin_dir, &workspace.id)) {
+    let all = admin_dirs(context)?;
+    if all.iter().filter_map(|admin_dir| tree_of(admin_dir)).any(|tree| disk::resolved(&tree) == here) {
+        return Ok(());
+    }
+    for admin_dir in all.iter().filter(|admin_dir| is_marked(admin_dir, &workspace.id)) {
         let Some(tree) = tree_of(admin_dir).filter(|tree| disk::resolved(tree) != here) else { continue };
         if Worktree::open(&context.git, &tree).is_ok_and(|worktree| worktree.admin_dir() == admin_dir) {
             return Err(Error::MovedAway { name: workspace.name.clone(), from: workspace.path.clone(), to: tree });
