@@ -8,6 +8,8 @@
 //!
 //! Objects are made for 3 and 4 (a tree, a commit), beside the repository's own, and go with the question.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use spinney_core::{CommitId, Evidence, EvidenceKind, Merge};
 
 use crate::executing::Runs;
@@ -46,7 +48,7 @@ impl Repository {
     }
 
     async fn look_for_content(&self, tip: &CommitId, base_tip: &CommitId, fork: &CommitId) -> Result<Option<Evidence>> {
-        if self.adds_nothing(tip, base_tip).await? {
+        if self.adds_nothing(tip, base_tip, fork).await? {
             let detail = format!("merging it into base at `{}` would change nothing", base_tip.short());
             return Ok(Some(Evidence { kind: EvidenceKind::AddsNothing, detail }));
         }
@@ -61,7 +63,7 @@ impl Repository {
         Ok(None)
     }
 
-    async fn adds_nothing(&self, tip: &CommitId, base_tip: &CommitId) -> Result<bool> {
+    async fn adds_nothing(&self, tip: &CommitId, base_tip: &CommitId, fork: &CommitId) -> Result<bool> {
         let command = self.command().running(Runs::MERGES).args(["merge-tree", "--write-tree", "--no-messages", "-z"]);
         let merge = command.args([base_tip.as_str(), tip.as_str()]).accept(&[0, 1]).run();
         let (merge, base_tree) = tokio::join!(merge, self.load_tree(base_tip));
@@ -70,7 +72,34 @@ impl Repository {
             return Ok(false);
         }
         let text = String::from_utf8_lossy(&merge.stdout).into_owned();
-        Ok(text.split(['\0', '\n']).next().unwrap_or_default() == base_tree)
+        let is_same = text.split(['\0', '\n']).next().unwrap_or_default() == base_tree;
+        Ok(is_same && !self.has_merge_drivers(tip, fork).await?)
+    }
+
+    /// Whether a path that a branch changed is merged in another way than line by line: `union`, `ours` and their like make
+    /// what base has of what it never had.
+    async fn has_merge_drivers(&self, tip: &CommitId, fork: &CommitId) -> Result<bool> {
+        let configured = self.command().args(["config", "--get", "merge.default"]).accept(&[0, 1]).text().await?;
+        if !matches!(configured.as_str(), "" | "text" | "binary") {
+            return Ok(true);
+        }
+        let compare = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", fork.as_str(), tip.as_str()];
+        let paths = self.command().args(compare).run().await?.stdout;
+        let command = self.command().args(["check-attr", "-z", "--stdin", "merge"]).stdin_bytes(paths);
+        let told = command.run().await?.stdout;
+        let values = told.split(|byte| *byte == 0).skip(2).step_by(3);
+        let is_plain = |value: &[u8]| matches!(value, b"unspecified" | b"set" | b"unset" | b"text" | b"binary");
+        Ok(values.into_iter().any(|value| !is_plain(value)))
+    }
+
+    /// The patch of each commit, to the byte: git's own comparison leaves white space out.
+    async fn load_exact_patches(&self, commits: &[&str]) -> Result<BTreeMap<String, Vec<u8>>> {
+        let mut questions = commits.join("\n");
+        questions.push('\n');
+        let compare = ["diff-tree", "--stdin", "--root", "-r", "-p", "--binary", "--full-index", "--no-renames"];
+        let command = self.command().args(compare).args(["--no-ext-diff", "--no-textconv", "--no-color", "-U3"]);
+        let told = command.stdin_bytes(questions.into_bytes()).run().await?.stdout;
+        Ok(parse_patches(&told, commits))
     }
 
     /// The commit of base that has the branch's whole patch.
@@ -82,14 +111,15 @@ impl Repository {
         let range = format!("{base_tip}...{whole}");
         let marked =
             self.command().args(["rev-list", "--cherry-mark", "--left-right", "--no-merges", &range]).text().await?;
-        // Both sides of a pair are marked; the one that is not ours is base's.
-        let pair = marked.lines().filter_map(|line| line.strip_prefix('='));
-        let pair: Vec<&str> = pair.collect();
-        Ok(if pair.contains(&whole.as_str()) {
-            pair.iter().find(|commit| **commit != whole).and_then(|commit| commit.parse().ok())
-        } else {
-            None
-        })
+        // Both sides of a pair are marked; those that are not ours are base's.
+        let pair: Vec<&str> = marked.lines().filter_map(|line| line.strip_prefix('=')).collect();
+        if !pair.contains(&whole.as_str()) {
+            return Ok(None);
+        }
+        let patches = self.load_exact_patches(&pair).await?;
+        let own = patches.get(&whole);
+        let is_it = |commit: &&&str| **commit != whole && own.is_some() && patches.get(**commit) == own;
+        Ok(pair.iter().find(is_it).and_then(|commit| commit.parse().ok()))
     }
 
     /// Whether base has each single patch of the branch. A merge in the branch may hold changes of its own: then no.
@@ -99,13 +129,42 @@ impl Repository {
             return Ok(false);
         }
         let marks = self.command().args(["cherry", base_tip.as_str(), tip.as_str(), fork.as_str()]).text().await?;
-        Ok(!marks.is_empty() && marks.lines().all(|line| line.starts_with("- ")))
+        if marks.is_empty() || !marks.lines().all(|line| line.starts_with("- ")) {
+            return Ok(false);
+        }
+        let own: Vec<&str> = marks.lines().filter_map(|line| line.strip_prefix("- ")).collect();
+        let range = format!("{base_tip}...{tip}");
+        let marked = self.command().args(["rev-list", "--cherry-mark", "--left-right", "--no-merges", &range]);
+        let marked = marked.text().await?;
+        let pairs: Vec<&str> = marked.lines().filter_map(|line| line.strip_prefix('=')).collect();
+        let patches = self.load_exact_patches(&pairs).await?;
+        let theirs: BTreeSet<&Vec<u8>> =
+            patches.iter().filter(|(commit, _)| !own.contains(&commit.as_str())).map(|(_, patch)| patch).collect();
+        Ok(own.iter().all(|commit| patches.get(*commit).is_some_and(|patch| theirs.contains(patch))))
     }
 
     /// The tree of a commit.
     pub async fn load_tree(&self, commit: &CommitId) -> Result<String> {
         self.command().args(["rev-parse", "--verify", "--end-of-options", &format!("{commit}^{{tree}}")]).text().await
     }
+}
+
+/// Reads the patches that follow the names of their commits, without the names of blobs and the numbers of lines: base may
+/// have changed other parts of the same files.
+fn parse_patches(stdout: &[u8], commits: &[&str]) -> BTreeMap<String, Vec<u8>> {
+    let mut patches: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    let mut patch = None;
+    for line in stdout.split_inclusive(|byte| *byte == b'\n') {
+        let text = line.strip_suffix(b"\n").unwrap_or(line);
+        if let Some(commit) = commits.iter().find(|commit| commit.as_bytes() == text) {
+            patch = Some(patches.entry((*commit).to_owned()).or_default());
+        } else if let Some(patch) = &mut patch
+            && !text.starts_with(b"index ")
+        {
+            patch.extend_from_slice(if text.starts_with(b"@@ ") { b"@@\n" } else { line });
+        }
+    }
+    patches
 }
 
 fn merged(kind: EvidenceKind, detail: String) -> Merge {

@@ -137,3 +137,39 @@ async fn a_missing_commit_is_an_error_and_never_merged() {
     assert!(repository.load_merge(&tip, &gone, &story.base_commit).await.is_err());
     assert!(repository.load_merge(&gone, &tip, &story.base_commit).await.is_err());
 }
+
+#[tokio::test]
+async fn a_patch_that_differs_in_white_space_is_another() {
+    let story = Story::new().await;
+    story.commit("one\nTWO\n  THREE\nfour\nfive\nsix\nseven\n");
+    assert_eq!(story.kind().await, None);
+    // Commit by commit, too.
+    let story = Story::new().await;
+    story.commit("one\n TWO\nthree\nfour\nfive\nsix\nseven\n");
+    story.commit("one\n TWO\n THREE\nfour\nfive\nsix\nseven\n");
+    assert_eq!(story.kind().await, None);
+}
+
+#[tokio::test]
+async fn a_merge_that_is_not_line_by_line_proves_nothing() {
+    for (driver, setting) in [("union", None), ("ours", Some("merge.ours.driver")), ("mine", Some("merge.mine.driver"))]
+    {
+        let story = Story::new().await;
+        if let Some(setting) = setting {
+            story.run(&["config", setting, "true"]);
+        }
+        story.run(&["switch", "-q", "topic"]);
+        story.commit("one\nthree\nfour\nfive\nsix\nseven\n");
+        story.run(&["switch", "-q", "main"]);
+        story.commit("one\n2\nthree\nfour\nfive\nsix\nseven\n");
+        std::fs::write(story.root.join(".gitattributes"), format!("list merge={driver}\n")).unwrap();
+        assert_eq!(story.kind().await, None, "{driver}");
+    }
+    let story = Story::new().await;
+    story.run(&["config", "merge.default", "union"]);
+    story.run(&["switch", "-q", "topic"]);
+    story.commit("one\nthree\nfour\nfive\nsix\nseven\n");
+    story.run(&["switch", "-q", "main"]);
+    story.commit("one\n2\nthree\nfour\nfive\nsix\nseven\n");
+    assert_eq!(story.kind().await, None);
+}
