@@ -136,7 +136,9 @@ impl Code {
         if tame.is_empty() {
             return Vec::new();
         }
-        if tame.chars().count() <= LONGEST_PARAGRAPH {
+        // What was no tag with a mention in it may be one without.
+        let has_html = parser(&tame).any(|event| matches!(event, Event::Html(_) | Event::InlineHtml(_)));
+        if tame.chars().count() <= LONGEST_PARAGRAPH && !has_html {
             return vec![Piece::new(tame)];
         }
         escaped(&text[range])

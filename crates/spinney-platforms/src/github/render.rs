@@ -240,6 +240,13 @@ mod tests {
     }
 
     #[test]
+    fn a_mention_that_is_taken_out_makes_no_tag() {
+        for part in render(&Message::new().plain("x").prose("--><!--@mona>-->").plain("y"), 40) {
+            assert!(!has_html(&part) && called(&part).is_empty(), "{part}");
+        }
+    }
+
+    #[test]
     fn prose_keeps_its_code_and_calls_nobody() {
         for (prose, expected) in [
             ("`@a/b` and @c", "`@a/b` and @·c"),
