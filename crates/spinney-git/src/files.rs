@@ -127,6 +127,24 @@ impl ObjectFormat {
         names
     }
 
+    /// The same of a file that is too large to be held at once: as it is, and as the pointer of git-lfs.
+    pub fn names_of_large_copy(self, path: &Path) -> io::Result<Vec<String>> {
+        let mut file = crate::regular::open_regular(path)?;
+        let (mut hasher, mut buffer, mut length) = (Sha256::new(), vec![0; 64 << 10], 0);
+        loop {
+            match file.read(&mut buffer)? {
+                0 => break,
+                read => {
+                    hasher.update(&buffer[..read]);
+                    length += read;
+                }
+            }
+        }
+        let id: String = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let pointer = format!("version https://git-lfs.github.com/spec/v1\noid sha256:{id}\nsize {length}\n");
+        Ok(vec![self.name_of_file(path)?, self.name_of_blob(pointer.as_bytes())])
+    }
+
     /// Git's name for the bytes of a file, as they are.
     pub fn name_of_file(self, path: &Path) -> io::Result<String> {
         let file = fs::File::open(path)?;

@@ -143,6 +143,10 @@ pub(crate) fn fate(
     if found == Some(identity) || (found.is_none() && was_hidden(began, path, identity, is_older)) {
         return Fate::LeftOut(LeftOutReason::ThereBefore);
     }
+    // Another mode makes nobody's content the agent's.
+    if found.is_some_and(|found| !content.is_empty() && content_of(found) == Some(content)) {
+        return Fate::LeftOut(LeftOutReason::ThereBefore);
+    }
     // Somebody's file under another name is still theirs.
     if found.is_none() && is_moved(began, content) {
         return Fate::LeftOut(LeftOutReason::ThereBefore);
@@ -156,10 +160,21 @@ fn is_moved(began: &Began, content: &str) -> bool {
         "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
         "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
     ];
-    let of = |identity: &String| identity.split_once(' ').map(|(_, content)| content.to_owned());
     !content.is_empty()
         && !EMPTY.contains(&content)
-        && began.found.values().any(|known| of(known).as_deref() == Some(content))
+        && began.found.values().any(|known| content_of(known) == Some(content))
+}
+
+fn content_of(identity: &str) -> Option<&str> {
+    identity.split_once(' ').map(|(_, content)| content).filter(|content| !content.is_empty())
+}
+
+/// Whether somebody's file is gone under its name, and there with the same content under another.
+pub(crate) fn is_moved_away(began: &Began, changed: &Identities, path: &str) -> bool {
+    let Some(content) = began.found.get(path).and_then(|found| content_of(found)) else { return false };
+    let is_gone = changed.get(path).is_some_and(|now| content_of(now).is_none());
+    let is_elsewhere = |(other, now): (&String, &String)| other != path && content_of(now) == Some(content);
+    is_gone && is_moved(began, content) && changed.iter().any(is_elsewhere)
 }
 
 /// Whether git ignored this very file when the job began.

@@ -231,3 +231,19 @@ fn another_remote_and_a_replacement_hide_no_secret() {
         assert_eq!(workshop.pushed(), ["main"], "{trick}");
     }
 }
+
+#[test]
+fn a_large_secret_is_found_under_another_name_too() {
+    for size in [(1 << 20) + 1, (64 << 20) + 1] {
+        for prompt in ["git version", "git add config\ngit commit --quiet --message copied"] {
+            let workshop = with_secret("");
+            workshop.story.change(|repository| {
+                repository.write("secrets.key", "x".repeat(size));
+            });
+            let prompt = format!("write config/a.txt a\ngit version && cp secrets.key config/x.txt\n{prompt}");
+            let job = workshop.run(if size > 64 << 20 || prompt.contains("commit") { 1 } else { 0 }, &ISSUE, &prompt);
+            let tree = workshop.story.remote().git(&["log", "--all", "--name-only", "--format="]);
+            assert!(!tree.contains("x.txt"), "{tree}: {:#}", job.0);
+        }
+    }
+}

@@ -272,3 +272,25 @@ fn a_persons_file_under_another_name_is_still_theirs() {
     assert_eq!(delivered(&workshop, &job), ["a.txt"]);
     assert!(left_out(&job).contains(&("renamed.md".to_owned(), "there_before".to_owned())), "{:#}", job.0);
 }
+
+#[test]
+fn another_mode_makes_nobodys_content_the_agents() {
+    let workshop = Workshop::new("");
+    let tree = made(&workshop);
+    fs::write(tree.join("README.md"), "a person's words\n").unwrap();
+    fs::write(tree.join("notes.txt"), "mine\n").unwrap();
+    let job = workshop.complete(&ISSUE, "write a.txt a\ngit version && chmod a+x README.md notes.txt");
+    assert_eq!(delivered(&workshop, &job), ["a.txt"]);
+    assert_eq!(left_out(&job), pairs(&[("README.md", "there_before"), ("notes.txt", "there_before")]));
+}
+
+#[test]
+fn a_persons_file_that_is_renamed_is_not_deleted_under_its_old_name() {
+    let workshop = Workshop::new("");
+    let tree = made(&workshop);
+    fs::write(tree.join("README.md"), "a person's words\n").unwrap();
+    let job = workshop.complete(&ISSUE, "write a.txt a\ngit mv README.md GUIDE.md");
+    assert_eq!(delivered(&workshop, &job), ["a.txt"]);
+    assert_eq!(left_out(&job), pairs(&[("GUIDE.md", "there_before"), ("README.md", "there_before")]));
+    assert_eq!(fs::read_to_string(tree.join("GUIDE.md")).unwrap(), "a person's words\n");
+}

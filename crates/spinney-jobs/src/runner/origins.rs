@@ -33,8 +33,8 @@ use crate::outage::through;
 const MAX_TOLD: usize = 1000;
 /// How many of them a message names.
 const MAX_NAMED: usize = 5;
-/// A copied file that is larger is known by its path alone.
-const MAX_CONTENT_BYTES: u64 = 1 << 20;
+/// Of a copied file that is larger, other line ends are not thought of.
+const MAX_CONTENT_BYTES: u64 = 64 << 20;
 
 /// What was in a workspace before an agent began.
 #[derive(Debug)]
@@ -120,12 +120,18 @@ impl Run<'_> {
         let mut contents = BTreeMap::new();
         for path in &brought.copied {
             let file = workspace.path.join(text_path(path));
-            let is_small = |found: fs::Metadata| found.is_file() && (1..=MAX_CONTENT_BYTES).contains(&found.len());
-            if fs::symlink_metadata(&file).is_ok_and(is_small)
-                && let Ok(bytes) = spinney_git::read_regular(&file, MAX_CONTENT_BYTES)
-            {
-                contents.extend(format.names_of_copy(&bytes).into_iter().map(|name| (name, path.clone())));
-            }
+            let Ok(found) = fs::symlink_metadata(&file) else { continue };
+            let names = match found.len() {
+                0 => continue,
+                _ if !found.is_file() => continue,
+                bytes if bytes <= MAX_CONTENT_BYTES => {
+                    spinney_git::read_regular(&file, MAX_CONTENT_BYTES).map(|bytes| format.names_of_copy(&bytes))
+                }
+                _ => tokio::task::spawn_blocking(move || format.names_of_large_copy(&file))
+                    .await
+                    .unwrap_or_else(|error| Err(std::io::Error::other(error))),
+            };
+            contents.extend(names.into_iter().flatten().map(|name| (name, path.clone())));
         }
         if !contents.is_empty() {
             let known = self.context.git.load_blobs(&workspace.base_commit).await?;
@@ -150,6 +156,16 @@ impl Run<'_> {
                 Fate::LeftOut(reason) => left_out.push(LeftOut { path: shown(path), reason }),
             }
         }
+        // A file of somebody's that has another name now is not deleted under the old one.
+        let changed = texts(&files);
+        wanted.retain(|path| {
+            let is_moved = origin::is_moved_away(&stock.began, &changed, &path_text(path));
+            if is_moved {
+                left_out.push(LeftOut { path: shown(path), reason: LeftOutReason::ThereBefore });
+                shared.retain(|other| *other != shown(path));
+            }
+            !is_moved
+        });
         let is_repository = |path: &PathBuf| LeftOut { path: shown(path), reason: LeftOutReason::Repository };
         left_out.extend(files.repositories.iter().map(is_repository));
         let identity = Identity { name: "Spinney".to_owned(), email: "spinney@localhost".to_owned() };
