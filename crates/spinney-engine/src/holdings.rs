@@ -23,6 +23,8 @@ pub(crate) struct Holdings {
     pub hidden: bool,
     /// Every tracked file that is there and is not as git would give it back.
     pub differing: Vec<PathBuf>,
+    /// Tracked files whose content git-lfs has: a checkout may write their pointers only.
+    pub large: Vec<PathBuf>,
     /// Tracked files that are not there.
     pub missing: Vec<PathBuf>,
     /// Files and links that are neither tracked nor ignored.
@@ -78,6 +80,7 @@ impl Holdings {
         let changed: BTreeSet<&Path> = status.changes.iter().map(|change| change.path.as_path()).collect();
         let opaque = status.opaque.clone();
         let mut held = Self { missing: survey.missing, submodules: survey.submodules, opaque, ..Self::default() };
+        held.large = survey.large;
         held.dirty = changed.iter().map(|path| (*path).to_owned()).collect();
         for file in survey.differing {
             if file.hidden {

@@ -1,16 +1,18 @@
 //! Large files that git-lfs keeps beside the repository, and a pin.
 //!
 //! Git sees a small text in the place of such a file. `git lfs prune` drops what no checkout and no unpushed branch names;
-//! it knows no rescue refs and no trash. So the objects that a pin names and no other branch, remote or tag are linked
-//! into the admin dir, which goes into the trash and the archive, and put back from there.
+//! it knows no rescue refs and no trash, and takes for granted that what was pushed was uploaded. So the objects that a pin
+//! names and its base does not are linked into the admin dir, which goes into the trash and the archive, and put back from
+//! there.
 
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
-use spinney_core::{BranchName, CommitId};
+use spinney_core::CommitId;
 
+use crate::regular::{POINTER_BYTES, read_regular};
 use crate::repository::Repository;
 use crate::{Error, Result};
 
@@ -21,18 +23,12 @@ const MAX_POINTER: &str = "1024";
 const POINTER: &str = "version https://git-lfs.github.com/spec/v1\n";
 
 impl Repository {
-    /// Keeps the large files in an admin dir that a pin names and nothing but `branch` does. What is not here stays away.
-    pub async fn keep_lfs_objects(
-        &self,
-        pin: &CommitId,
-        branch: Option<&BranchName>,
-        admin_dir: &Path,
-    ) -> Result<usize> {
+    /// Keeps the large files in an admin dir that a pin names and none of `known` does. What is not here stays away.
+    pub async fn keep_lfs_objects(&self, pin: &CommitId, known: &[CommitId], admin_dir: &Path) -> Result<usize> {
         let Some(storage) = self.lfs_storage().await? else { return Ok(0) };
-        let own = branch.map(|branch| format!("--exclude={branch}"));
         let command = self.command().args(["rev-list", "--objects", "--no-object-names", pin.as_str()]);
         let command = command.arg("--filter=object:type=blob").arg(format!("--filter=blob:limit={MAX_POINTER}"));
-        let command = command.arg("--not").args(own).args(["--branches", "--remotes", "--tags"]);
+        let command = command.arg("--not").args(known.iter().map(CommitId::as_str));
         let blobs = command.run().await?.stdout;
         let contents = self.command().args(["cat-file", "--batch=%(objecttype)", "--buffer"]).stdin_bytes(blobs);
         let mut kept = 0;
@@ -71,6 +67,26 @@ impl Repository {
             }
         }
         Ok(())
+    }
+
+    /// Writes the content of a large file over its pointer; `false` where git-lfs does not have it here, or it is none.
+    pub async fn write_large_file(&self, path: &Path) -> Result<bool> {
+        let Some(storage) = self.lfs_storage().await? else { return Ok(false) };
+        let Ok(text) = read_regular(path, POINTER_BYTES) else { return Ok(false) };
+        let names = parse_pointers(&text);
+        let [name] = names.as_slice() else { return Ok(false) };
+        let from = place(&storage, name);
+        if !from.is_file() {
+            tracing::warn!(file = %path.display(), "its content is not here: `git lfs pull` brings it");
+            return Ok(false);
+        }
+        let failed = |source| Error::io("write", path, source);
+        let mode = fs::metadata(path).map_err(failed)?.permissions();
+        // Not linked: whoever edits the file would edit what git-lfs keeps.
+        let aside = path.with_extension("partial");
+        fs::copy(&from, &aside).and_then(|_| fs::set_permissions(&aside, mode)).map_err(failed)?;
+        fs::rename(&aside, path).map_err(failed)?;
+        Ok(true)
     }
 
     /// Forgets what was kept in an admin dir, once it is back.

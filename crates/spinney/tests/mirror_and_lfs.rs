@@ -145,3 +145,47 @@ fn in_a_mirror_clone_the_trash_holds_what_a_fetch_deletes() {
         assert_eq!(git(&["fsck", "--connectivity-only", "--no-dangling"]), "");
     }
 }
+
+#[test]
+fn large_files_that_were_pushed_and_never_uploaded_come_back() {
+    for purged in [false, true] {
+        let Some(story) = with_lfs() else { return };
+        let work = Work::new(&story, "1");
+        work.commit("pushed.bin", "only here");
+        // Without the hook of git-lfs the remote has the pointer alone.
+        work.git(&["push", "--quiet", "--no-verify", "origin", "HEAD"]);
+        story.cli.run(&["rm", "issue-1"]).ok();
+        if purged {
+            story.cli.run(&["trash", "purge", "issue-1"]).ok();
+        }
+        forget_large_files(&story);
+        story.cli.run(&["restore", "issue-1"]).ok();
+        assert_eq!(fs::read_to_string(work.path.join("pushed.bin")).unwrap(), "only here", "purged: {purged}");
+        assert_eq!(work.git(&["status", "--porcelain"]), "");
+    }
+}
+
+#[test]
+fn large_files_come_back_from_an_archive_as_they_were() {
+    let Some(story) = with_lfs() else { return };
+    story.change(|repository| {
+        repository.write("base.bin", "of the base");
+        repository.commit("base");
+        repository.push().head()
+    });
+    story.cli.run(&["repo", "sync"]).ok();
+    let work = Work::new(&story, "1");
+    work.git(&["lfs", "checkout"]);
+    assert_eq!(fs::read_to_string(work.path.join("base.bin")).unwrap(), "of the base");
+    work.write("staged.bin", "a day of work");
+    work.git(&["add", "staged.bin"]);
+    work.write("kept.txt", "so that there is an archive");
+    let status = work.git(&["status", "--porcelain"]);
+    story.cli.run(&["rm", "issue-1", "--force"]).ok();
+    story.cli.run(&["trash", "purge", "issue-1"]).ok();
+    story.cli.run(&["restore", "issue-1"]).ok();
+    for (name, content) in [("staged.bin", "a day of work"), ("base.bin", "of the base")] {
+        assert_eq!(fs::read_to_string(work.path.join(name)).unwrap(), content);
+    }
+    assert_eq!(work.git(&["status", "--porcelain"]), status);
+}

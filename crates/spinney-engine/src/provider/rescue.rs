@@ -104,7 +104,13 @@ impl<'a> Rescue<'a> {
         }
         let (git, name) = (&self.context.git, rescue_ref(&self.workspace.id));
         let Some(pin) = git.load_ref(&name).await? else { return Ok(()) };
-        git.keep_lfs_objects(&pin, Some(own), admin_dir).await?;
+        let mut known = vec![self.workspace.base_commit.clone()];
+        if let Some(base) = &self.workspace.base_branch {
+            for name in git.load_remotes().await?.into_iter().map(|remote| remote.name) {
+                known.extend(git.load_remote_branch(&name, base).await?);
+            }
+        }
+        git.keep_lfs_objects(&pin, &known, admin_dir).await?;
         if git.load_mirrored_remote().await?.is_some() {
             git.write_rescue_bundle(self.lock, admin_dir, &name, &self.workspace.base_commit).await?;
         }

@@ -34,6 +34,9 @@ pub(super) struct Manifest {
     pub attributes: BTreeMap<String, String>,
     /// Tracked files that had been deleted in the tree, escaped.
     pub deleted: Vec<String>,
+    /// Tracked files that were there with the content that git-lfs has, escaped.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub large: Vec<String>,
     /// Whether the tree's part is all of the tree, and not only what differs from the index.
     #[serde(default)]
     pub whole: bool,
@@ -60,6 +63,8 @@ pub(super) struct Contents<'a> {
     pub kept: &'a [PathBuf],
     /// Tracked files that are not in the tree; none where `kept` is all of it.
     pub deleted: Option<&'a [PathBuf]>,
+    /// Tracked files whose content git-lfs has.
+    pub large: &'a [PathBuf],
 }
 
 /// Writes an archive, flushed to the disk, for its owner only.
@@ -69,6 +74,7 @@ pub(super) fn write(place: &Path, contents: &Contents<'_>) -> io::Result<()> {
         tar: Builder::new(zstd::Encoder::new(file, COMPRESSION)?),
         manifest: Manifest {
             deleted: contents.deleted.into_iter().flatten().map(|path| escape(path.as_os_str())).collect(),
+            large: contents.large.iter().map(|path| escape(path.as_os_str())).collect(),
             whole: contents.deleted.is_none(),
             mode: mode(contents.tree)?,
             ..Manifest::default()
@@ -415,7 +421,11 @@ mod tests {
         let kept: Vec<PathBuf> = fs::read_dir(&tree).unwrap().map(|entry| entry.unwrap().file_name().into()).collect();
         let place = directory.join("archive");
         let deleted = [PathBuf::from("gone")];
-        write(&place, &Contents { admin_dir: &admin_dir, tree: &tree, kept: &kept, deleted: Some(&deleted) }).unwrap();
+        write(
+            &place,
+            &Contents { admin_dir: &admin_dir, tree: &tree, kept: &kept, deleted: Some(&deleted), large: &[] },
+        )
+        .unwrap();
         (place, tree)
     }
 

@@ -81,6 +81,8 @@ struct Own {
     kept: Vec<PathBuf>,
     /// Tracked files that are not there; none where git gave no answer and all of the tree is kept.
     deleted: Option<Vec<PathBuf>>,
+    /// Tracked files whose content git-lfs has.
+    large: Vec<PathBuf>,
 }
 
 impl Engine {
@@ -286,8 +288,13 @@ impl Engine {
             return Ok(None);
         }
         let aside = place.with_extension("partial");
-        let contents =
-            Contents { admin_dir: &data.admin_dir, tree: &data.tree, kept: &own.kept, deleted: own.deleted.as_deref() };
+        let contents = Contents {
+            admin_dir: &data.admin_dir,
+            tree: &data.tree,
+            kept: &own.kept,
+            deleted: own.deleted.as_deref(),
+            large: &own.large,
+        };
         archive::write(&aside, &contents).map_err(Error::files(&aside, "written"))?;
         fail::point("purge.written")?;
         archive::verify(&aside).map_err(Error::files(&aside, "read back"))?;
@@ -327,16 +334,17 @@ impl Engine {
     /// Finds what of a tree is not in git. Where git gives no answer, all of it counts.
     async fn own_of(&self, context: &Context, workspace: &Workspace, data: &PurgeData) -> Result<Own> {
         if !data.tree.exists() {
-            return Ok(Own { kept: Vec::new(), deleted: Some(Vec::new()) });
+            return Ok(Own { kept: Vec::new(), deleted: Some(Vec::new()), large: Vec::new() });
         }
         let view = View::make(&data.admin_dir).map_err(Error::files(&data.admin_dir, "read"))?;
         let worktree = Worktree::moved(&context.git, &data.tree, view.admin_dir());
         let format = ObjectFormat::of(&workspace.base_commit);
         let Ok(mut held) = Holdings::load(&self.config, &worktree, format, Stands::Elsewhere).await else {
             let kept = everything(&data.tree).map_err(Error::files(&data.tree, "read"))?;
-            return Ok(Own { kept, deleted: None });
+            return Ok(Own { kept, deleted: None, large: Vec::new() });
         };
         let (mut kept, deleted) = (held.kept(), std::mem::take(&mut held.missing));
+        let large = std::mem::take(&mut held.large);
         // Git gives back no attributes, even of a file that did not change.
         let tree = data.tree.clone();
         let with_attributes = tokio::task::spawn_blocking(move || files_with_attributes(&tree, &held.caches)).await;
@@ -348,7 +356,7 @@ impl Engine {
         if data.tree.join(".git").symlink_metadata().is_ok_and(|found| !found.is_file()) {
             kept.push(PathBuf::from(".git"));
         }
-        Ok(Own { kept, deleted: Some(deleted) })
+        Ok(Own { kept, deleted: Some(deleted), large })
     }
 
     /// Deletes what was archived, and makes it visible. Idempotent.

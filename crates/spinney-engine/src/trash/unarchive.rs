@@ -5,6 +5,7 @@
 //! 3. What had been deleted is deleted, and what the tree alone held is laid over the rest.
 //! 4. Tree and admin dir get their names in the trash.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use spinney_core::names::for_message;
 use spinney_core::{Workspace, WorkspaceStatus};
 use spinney_git::{Index, ObjectFormat, Worktree};
 
-use super::archive::{self, Manifest};
+use super::archive;
 use crate::context::Context;
 use crate::prepare::SETUP_VARIABLE;
 use crate::prepare::copy::passes_link;
@@ -114,6 +115,15 @@ impl Engine {
             let rebuilt = Worktree::moved(&context.git, &tree_aside, &admin_aside);
             rebuilt.tagged(SETUP_VARIABLE, workspace.id.as_str()).checkout_index().await?;
         }
+        let mut laid_over = manifest.files_of_tree();
+        for path in manifest.large.iter().map(|text| archive::unescape(text)) {
+            if archive::stays_inside(&path)
+                && !passes_link(&tree_aside, &path)
+                && context.git.write_large_file(&tree_aside.join(&path)).await?
+            {
+                laid_over.insert(path);
+            }
+        }
         fail::point("unarchive.filled")?;
         // Before anything is laid over the files: a link among it could lead out of the tree.
         for path in manifest.deleted.iter().map(|text| archive::unescape(text)) {
@@ -126,7 +136,7 @@ impl Engine {
         }
         archive::unpack_tree(place, &tree_aside).map_err(Error::files(&tree_aside, "written"))?;
         if !manifest.whole {
-            forget_laid_over(&manifest, &admin_aside, ObjectFormat::of(&workspace.base_commit))?;
+            forget_laid_over(&laid_over, &admin_aside, ObjectFormat::of(&workspace.base_commit))?;
         }
         write_pointer(&tree_aside, &admin_dir)?;
         if let Some(mode) = manifest.mode {
@@ -143,11 +153,11 @@ impl Engine {
 
 /// Makes git read the files that were laid over those that it wrote itself: one of another size would count as changed,
 /// although a conversion makes the same of both.
-fn forget_laid_over(manifest: &Manifest, admin_dir: &Path, format: ObjectFormat) -> Result<()> {
+fn forget_laid_over(laid_over: &BTreeSet<PathBuf>, admin_dir: &Path, format: ObjectFormat) -> Result<()> {
     let index_file = admin_dir.join("index");
     // One in a form that only git reads is left: git then shows such a file as changed.
     let Ok(index) = Index::load(&index_file, format) else { return Ok(()) };
-    let Ok(bytes) = index.forget_stat(&manifest.files_of_tree()) else { return Ok(()) };
+    let Ok(bytes) = index.forget_stat(laid_over) else { return Ok(()) };
     std::fs::write(&index_file, bytes).map_err(Error::files(&index_file, "written"))
 }
 

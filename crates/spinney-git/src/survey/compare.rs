@@ -29,6 +29,8 @@ pub enum Difference {
 /// What a look at a file and its entry says.
 enum Look {
     Same,
+    /// Its blob is the pointer of git-lfs to its very content.
+    Large,
     Differs(Difference),
     /// It is not the blob; a conversion may make it of the blob.
     Unequal {
@@ -37,18 +39,24 @@ enum Look {
 }
 
 impl Worktree {
-    /// Compares files with what git has of them; tells those that differ, by their position in the index.
-    pub(super) async fn compare(&self, index: &Index, positions: &[usize]) -> Result<Vec<(usize, Difference)>> {
+    /// Compares files with what git has of them; tells those that differ, and those whose content git-lfs has, by their
+    /// position in the index.
+    pub(super) async fn compare(
+        &self,
+        index: &Index,
+        positions: &[usize],
+    ) -> Result<(Vec<(usize, Difference)>, Vec<usize>)> {
         let (tree, objects) = (self.path().to_owned(), lfs::objects_of(self.repository().common_dir()));
         let entries: Vec<(usize, IndexEntry)> =
             positions.iter().map(|position| (*position, index.entries()[*position].clone())).collect();
         let looked = tokio::task::spawn_blocking(move || look_at_all(&tree, objects.as_deref(), &entries));
         let looked = looked.await.unwrap_or_else(|_| positions.iter().map(|position| (*position, unknown())).collect());
-        let mut differing = Vec::new();
+        let (mut differing, mut large) = (Vec::new(), Vec::new());
         let (mut batch, mut batch_bytes) = (Vec::new(), 0);
         for (position, look) in looked {
             match look {
                 Look::Same => {}
+                Look::Large => large.push(position),
                 Look::Differs(difference) => differing.push((position, difference)),
                 Look::Unequal { bytes } => {
                     if batch.len() == BATCH_FILES || batch_bytes + bytes > BATCH_BYTES {
@@ -62,7 +70,7 @@ impl Worktree {
         }
         self.compare_checked_out(index, &batch, &mut differing).await;
         differing.sort_by_key(|(position, _)| *position);
-        Ok(differing)
+        Ok((differing, large))
     }
 
     /// Compares files with what a checkout writes. Where git writes nothing, they differ.
@@ -125,11 +133,16 @@ fn look_at(tree: &Path, objects: Option<&Path>, entry: &IndexEntry) -> io::Resul
         return Ok(unknown());
     }
     let executable = found.mode() & 0o100 != 0;
-    if !is_blob(&path, found.len(), entry)? && !lfs::is_kept(&path, found.len(), entry, objects)? {
+    let is_blob = is_blob(&path, found.len(), entry)?;
+    if !is_blob && !lfs::is_kept(&path, found.len(), entry, objects)? {
         return Ok(Look::Unequal { bytes: found.len() });
     }
     let same_mode = executable == (entry.mode == IndexMode::Executable);
-    Ok(if same_mode { Look::Same } else { Look::Differs(Difference::Mode) })
+    Ok(match (same_mode, is_blob) {
+        (false, _) => Look::Differs(Difference::Mode),
+        (true, true) => Look::Same,
+        (true, false) => Look::Large,
+    })
 }
 
 fn is_blob(path: &Path, bytes: u64, entry: &IndexEntry) -> io::Result<bool> {

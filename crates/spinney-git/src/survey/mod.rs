@@ -69,6 +69,8 @@ pub struct Survey {
     pub differing: Vec<Differing>,
     /// Tracked files that are not there.
     pub missing: Vec<PathBuf>,
+    /// Tracked files whose content git-lfs has; a checkout may write their pointers only.
+    pub large: Vec<PathBuf>,
     /// Directories that the index knows as other repositories, with a `.git` in them.
     pub submodules: Vec<PathBuf>,
     /// What the index does not have; a directory stands for all that is in it.
@@ -128,7 +130,7 @@ impl Worktree {
         found.unproved.extend(there);
         found.unproved.sort_unstable();
         found.unproved.dedup();
-        let differing = self.compare(&index, &found.unproved).await?;
+        let (differing, large) = self.compare(&index, &found.unproved).await?;
         let path = |position: usize| index.entries()[position].path().to_owned();
         let mut survey = Survey { tree: self.path().to_owned(), others: found.others, ..Survey::default() };
         for (position, difference) in differing {
@@ -137,6 +139,7 @@ impl Worktree {
             let convertible = conversions.contains_key(&position);
             survey.differing.push(Differing { path: path(position), difference, hidden, convertible });
         }
+        survey.large = large.into_iter().map(path).collect();
         survey.missing = found.missing.into_iter().map(path).collect();
         survey.missing.dedup();
         for gitlink in found.gitlinks.into_iter().map(path) {
