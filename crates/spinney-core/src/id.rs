@@ -83,6 +83,10 @@ id!(
     RepositoryId
 );
 id!(
+    /// Identifies one clone of a repository, wherever it stands; it lies in the clone's common git dir.
+    CloneId
+);
+id!(
     /// Identifies a journaled operation; also the name of its lock file.
     OperationId
 );

@@ -36,7 +36,7 @@ pub use commit::CommitId;
 pub use delivery::{Delivery, DeliveryStatus};
 pub use evidence::{Evidence, EvidenceKind, Merge};
 pub use forge::{Forge, ForgeError, ForgeKind};
-pub use id::{JobId, NodeId, OperationId, RepositoryId, SessionId, TokenId, WorkspaceId};
+pub use id::{CloneId, JobId, NodeId, OperationId, RepositoryId, SessionId, TokenId, WorkspaceId};
 pub use in_full::in_full;
 pub use job::{
     Cancel, Dropped, DroppedCommit, Held, HeldFile, Job, JobRequest, JobStatus, LeftOut, LeftOutReason, Outcome, Push,
@@ -47,7 +47,7 @@ pub use long_operation::{LongOperation, LongOperationStatus};
 pub use names::{RepositoryName, WorkspaceName};
 pub use operation::{Operation, OperationKind, OperationStatus};
 pub use origin::{Began, Brought, Identities, Left, path_text, text_path};
-pub use repository::Repository;
+pub use repository::{Repository, canonical_remote, remote_slug};
 pub use schedule::{Claim, Schedule, ScheduleKey, ScheduleName};
 pub use secret::Secret;
 pub use time::Timestamp;

@@ -66,7 +66,12 @@ impl Engine {
     /// Whether one workspace more would be within the limits, as far as that is known at once.
     pub async fn seems_to_have_room(&self, context: &Context) -> Result<bool> {
         let limits = &context.config().limits;
-        let count = self.store.read().await?.count_workspaces(&context.repository.id, &crate::create::COUNTED).await?;
+        let count = self
+            .store
+            .read()
+            .await?
+            .count_workspaces(&context.repository.id, self.home.node(), &crate::create::COUNTED)
+            .await?;
         let place = self.tree_parent(context);
         let free = disk::free_bytes(&place).map_err(Error::files(&place, "inspected"))?;
         let needed = limits.min_free_disk.0.saturating_add(context.repository.tree_bytes.unwrap_or(0));
@@ -75,7 +80,12 @@ impl Engine {
 
     async fn census(&self, context: &Context, judged: Vec<(Workspace, Merge)>) -> Result<Census> {
         let config = context.config();
-        let total = self.store.read().await?.count_workspaces(&context.repository.id, &crate::create::COUNTED).await?;
+        let total = self
+            .store
+            .read()
+            .await?
+            .count_workspaces(&context.repository.id, self.home.node(), &crate::create::COUNTED)
+            .await?;
         let (merged, rest): (Vec<_>, Vec<_>) = judged.into_iter().partition(|(_, merge)| merge.is_merged());
         let stale_after = config.cleanup.stale_after;
         let is_stale =

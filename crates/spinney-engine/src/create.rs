@@ -119,7 +119,7 @@ impl Engine {
         if db.workspace_of_work(repository, work).await?.is_some() {
             return Ok(Some(Attempt::Taken));
         }
-        let count = db.count_workspaces(repository, &COUNTED).await?;
+        let count = db.count_workspaces(repository, self.home.node(), &COUNTED).await?;
         Ok((count >= u64::from(context.config().limits.max_workspaces)).then_some(Attempt::Full))
     }
 

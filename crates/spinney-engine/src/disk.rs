@@ -120,6 +120,21 @@ pub(crate) fn resolved(path: &Path) -> PathBuf {
     path.to_owned()
 }
 
+/// A path without `.` and `..`, by its text alone: what it names need not be there.
+pub(crate) fn lexical(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            std::path::Component::CurDir => {}
+            std::path::Component::ParentDir => {
+                plain.pop();
+            }
+            component => plain.push(component),
+        }
+    }
+    plain
+}
+
 /// Whether two paths lie on one file system, judged by the nearest directories that exist.
 pub(crate) fn same_file_system(a: &Path, b: &Path) -> bool {
     let device =
@@ -137,11 +152,19 @@ pub(crate) fn sync_parent(path: &Path) -> io::Result<()> {
 
 /// Writes a small file so that a reader sees the old or the new content, whole, also after a power cut.
 pub(crate) fn write_durably(path: &Path, content: &[u8]) -> io::Result<()> {
-    let aside = path.with_extension("new");
-    let mut file = fs::File::create(&aside)?;
+    write_by(&path.with_extension("new"), path, content)
+}
+
+/// The same where others may write it at this very moment: each has a name of its own for what is not whole yet.
+pub(crate) fn write_among_others(path: &Path, content: &[u8]) -> io::Result<()> {
+    write_by(&path.with_extension(spinney_core::OperationId::generate().as_str()), path, content)
+}
+
+fn write_by(aside: &Path, path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = fs::File::create(aside)?;
     io::Write::write_all(&mut file, content)?;
     file.sync_all()?;
-    fs::rename(&aside, path)?;
+    fs::rename(aside, path)?;
     sync_parent(path)
 }
 

@@ -53,7 +53,7 @@ impl Engine {
         };
         let store = Store::open_patiently(&url, patience).await?;
         let EngineOptions { account, layers, environment, .. } = options;
-        Ok(Self {
+        let engine = Self {
             account,
             home,
             layers: Arc::new(layers),
@@ -62,7 +62,9 @@ impl Engine {
             store,
             git: Arc::default(),
             on_wait: None,
-        })
+        };
+        engine.follow_home().await?;
+        Ok(engine)
     }
 
     /// The same, which tells whom a repository's lock is waited for. To be said before git is first used.

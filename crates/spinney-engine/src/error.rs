@@ -70,6 +70,14 @@ pub enum Error {
     DiskFull { path: PathBuf },
     #[error("`{}` is neither a repository that Spinney knows nor a directory in one", for_message(.name))]
     UnknownRepository { name: String },
+    #[error("another repository stands where {name} was: `{}`", .place.display())]
+    Replaced { name: RepositoryName, place: PathBuf },
+    #[error("this home is a copy of `{}`, which is there still: both would take the same workspaces for theirs", .of.display())]
+    HomeCopied { of: PathBuf },
+    #[error("this home was at `{}`, and its daemon still runs", .was.display())]
+    HomeInUse { was: PathBuf },
+    #[error("the work has a workspace, {name}, on another machine (`{node}`)")]
+    OnOtherNode { name: WorkspaceName, node: NodeId },
     #[error("{name} is known already, at `{}`", .place.display())]
     RepositoryNameTaken { name: RepositoryName, place: PathBuf },
     #[error("{name} has {count} live {}", if *.count == 1 { "workspace" } else { "workspaces" })]
@@ -235,6 +243,9 @@ impl Error {
             | Self::TokenTaken { .. }
             | Self::TokenMissing { .. } => ErrorKind::Usage,
             Self::Refused { reasons, .. } if reasons.iter().any(|reason| reason.code.is_held()) => ErrorKind::Held,
+            Self::Replaced { .. } => ErrorKind::NotFound,
+            Self::HomeCopied { .. } => ErrorKind::Usage,
+            Self::HomeInUse { .. } | Self::OnOtherNode { .. } => ErrorKind::Held,
             Self::Limit { .. }
             | Self::LowDisk { .. }
             | Self::Refused { .. }
@@ -380,6 +391,12 @@ impl Error {
             Self::BranchInMainCheckout { .. } => {
                 hint("switch the main checkout to another branch, or choose another with `--branch NAME`")
             }
+            Self::Replaced { .. } => hint("run any `spinney` command where it stands now, and it is found by its id"),
+            Self::HomeCopied { .. } => {
+                hint("use that one; to make this a home of its own, delete `node`, `place` and `spinney.db` in it")
+            }
+            Self::HomeInUse { .. } => hint("stop the daemon, and run the same command again"),
+            Self::OnOtherNode { .. } => hint("work on it there"),
             Self::MovedAway { from, to, .. } => vec![format!(
                 "`spinney cleanup orphans` takes note of that; `git worktree move --force --force {} {}` brings it back",
                 to.display(),

@@ -1,17 +1,25 @@
 //! Spinney's home on disk: where everything lies, and who this machine is.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{FlockOperation, flock};
 use spinney_core::{NodeId, OperationId, RepositoryId, RepositoryName, WorkspaceId, WorkspaceName};
 
-use crate::{Error, Result};
+use crate::{Error, Result, disk};
 
 /// Stands in every directory that holds workspaces. Where it is missing, the disk may not be mounted, and nothing
 /// there is judged lost.
 pub const MARKER: &str = ".spinney-trees";
+
+/// Says where a home is: all that lies in it is known by its path.
+const PLACE: &str = "place";
+/// Locked as long as a daemon works in a home.
+pub const SERVE_LOCK: &str = "serve.lock";
 
 #[derive(Debug, Clone)]
 pub struct Home {
@@ -46,6 +54,39 @@ impl Home {
     #[must_use]
     pub fn database(&self) -> PathBuf {
         self.root.join("spinney.db")
+    }
+
+    /// Where it stood when it was last used, if that was elsewhere. Notes where it is the first time.
+    pub(crate) fn was_at(&self) -> Result<Option<PathBuf>> {
+        let place = self.root.join(PLACE);
+        let noted = match spinney_git::read_regular(&place, spinney_git::POINTER_BYTES) {
+            Ok(bytes) => PathBuf::from(OsString::from_vec(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return self.note_place().map(|()| None),
+            Err(error) => return Err(Error::files(&place, "read")(error)),
+        };
+        if noted == self.root || !noted.is_absolute() {
+            return Ok(None);
+        }
+        let stat = |root: &Path| fs::metadata(root.join("node")).ok().map(|file| (file.dev(), file.ino()));
+        let is_there = matches!(read_node(&noted.join("node")), Ok(Some(node)) if node == self.node);
+        match is_there {
+            // The same directory under another path is where it was.
+            true if stat(&noted) == stat(&self.root) => Ok(None),
+            true => Err(Error::HomeCopied { of: noted }),
+            false => Ok(Some(noted)),
+        }
+    }
+
+    /// Notes where it is.
+    pub(crate) fn note_place(&self) -> Result<()> {
+        let place = self.root.join(PLACE);
+        disk::write_among_others(&place, self.root.as_os_str().as_bytes()).map_err(Error::files(&place, "written"))
+    }
+
+    /// Whether a daemon works in it.
+    pub(crate) fn is_served(&self) -> bool {
+        let Ok(file) = fs::File::open(self.root.join(SERVE_LOCK)) else { return false };
+        flock(&file, FlockOperation::NonBlockingLockShared).is_err()
     }
 
     /// Where the clones are that Spinney manages, by accounts.

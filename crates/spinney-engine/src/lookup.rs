@@ -127,7 +127,7 @@ impl Engine {
 
     /// Opens a repository of this account and node by its id.
     pub async fn require_repository(&self, id: &RepositoryId) -> Result<Context> {
-        let row = self.store.read().await?.repository(id).await?;
+        let row = self.store.read().await?.repository(self.home.node(), id).await?;
         let row = row.filter(|row| row.account == self.account && row.node == *self.home.node());
         self.known_repository(row.ok_or_else(|| Error::UnknownRepository { name: id.to_string() })?).await
     }
@@ -142,7 +142,7 @@ impl Engine {
 
     /// The repository that a workspace belongs to.
     pub async fn context_of(&self, workspace: &Workspace) -> Result<Context> {
-        let row = self.store.read().await?.repository(&workspace.repository_id).await?;
+        let row = self.store.read().await?.repository(&workspace.node, &workspace.repository_id).await?;
         let row = row.filter(|row| row.account == self.account);
         self.known_repository(row.ok_or_else(|| Error::UnknownRepository { name: workspace.repository.to_string() })?)
             .await

@@ -48,7 +48,7 @@ impl Engine {
     async fn finish_or_undo(&self, operation: &Operation, observer: Observer<'_>) -> Result<Option<String>> {
         let mut db = self.store.read().await?;
         let workspace = db.workspace(&operation.workspace_id).await?;
-        let repository = db.repository(&operation.repository_id).await?;
+        let repository = db.repository(&operation.node, &operation.repository_id).await?;
         drop(db);
         let (Some(workspace), Some(repository)) = (workspace, repository) else {
             let mut db = self.store.write().await?;

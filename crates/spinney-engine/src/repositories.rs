@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use spinney_core::account::LOCAL;
-use spinney_core::{Repository, RepositoryId, RepositoryName, Timestamp, WorkspaceStatus};
+use spinney_core::{Repository, RepositoryId, RepositoryName, Timestamp, Workspace, WorkspaceStatus};
 use spinney_git::without_credentials;
 use spinney_store::Connection;
 
@@ -11,7 +11,8 @@ use crate::context::Context;
 use crate::doctor::mirror_warning;
 use crate::lookup::Among;
 use crate::notice::{Notice, Observer, Phase, Warning};
-use crate::{Engine, Error, Result, events};
+use crate::provider::marker::Marker;
+use crate::{Engine, Error, Result, events, identity, relocate};
 
 /// How many repositories of one name are told apart by a number before something is plainly wrong.
 const MOST_NAMESAKES: u32 = 1000;
@@ -50,6 +51,10 @@ impl Engine {
 
     /// Opens a repository that has a row.
     pub(crate) async fn known_repository(&self, repository: Repository) -> Result<Context> {
+        let found = identity::read(&repository.common_dir);
+        if found.is_some() && repository.clone.is_some() && found != repository.clone {
+            return Err(Error::Replaced { name: repository.name, place: repository.common_dir });
+        }
         let git = match self.open_unmoved(&repository).await? {
             Some(git) => git,
             None => {
@@ -77,8 +82,8 @@ impl Engine {
             return Err(Error::UnknownRepository { name: path.display().to_string() });
         }
         if let Some(common_dir) = spinney_git::Repository::locate(path) {
-            let row = self.store.read().await?.repository_at(&self.account, self.home.node(), &common_dir).await?;
-            if let Some(repository) = row
+            let known = self.known_at(&common_dir).await?.filter(|row| row.clone.is_some());
+            if let Some(repository) = known
                 && let Some(git) = self.open_unmoved(&repository).await?
             {
                 return self.context(repository, git).await;
@@ -89,34 +94,102 @@ impl Engine {
         self.context(repository, git).await
     }
 
-    /// Gives a repository its row. Its identity is the common git dir, so a second registration finds the first.
+    /// The row of the clone that stands in a directory: the one whose id it carries. One that carries none, and stands where
+    /// a clone was last seen, is that one.
+    async fn known_at(&self, common_dir: &Path) -> Result<Option<Repository>> {
+        let rows = self.store.read().await?.repositories_at(&self.account, self.home.node(), common_dir).await?;
+        let found = identity::read(common_dir);
+        let is_it = |row: &Repository| row.clone.is_none() || row.clone == found;
+        Ok(rows.into_iter().find(is_it))
+    }
+
+    /// Gives a repository its row. Its identity is the id in its git dir, so that a second registration finds the first, from
+    /// wherever it was moved to.
     async fn register(&self, git: &spinney_git::Repository, add: &AddRepository, managed: bool) -> Result<Repository> {
         self.check_owner(git.common_dir())?;
         let node = self.home.node();
-        if let Some(known) = self.store.read().await?.repository_at(&self.account, node, git.common_dir()).await? {
-            return self.refresh_row(known, git).await;
+        if let Some(known) = self.recognise(git).await? {
+            return Ok(known);
         }
         let mut repository = self.new_repository(git, add, managed).await?;
+        repository.clone = identity::read_or_make(git.common_dir());
         let name = repository.name.clone();
         for number in 2..MOST_NAMESAKES {
             let mut db = self.store.write().await?;
             db.ensure_node(node, &host_name()).await?;
-            if db.insert_repository(&repository).await? {
+            if add.name.is_none()
+                && let Some(remote) = repository.remote()
+                && let Some((id, name)) = db.repository_to_join(&self.account, node, &remote).await?
+            {
+                // Another machine's clone of the same remote: it is one repository.
+                let joined = Repository { id, name, ..repository.clone() };
+                if db.insert_clone(&joined).await? {
+                    events::record_repository(&mut db, &joined, "repository.added")?;
+                    db.commit().await?;
+                    return Ok(joined);
+                }
+            } else if db.insert_repository(&repository).await? {
                 events::record_repository(&mut db, &repository, "repository.added")?;
                 db.commit().await?;
                 return Ok(repository);
             }
-            if let Some(known) = db.repository_at(&self.account, node, git.common_dir()).await? {
+            drop(db);
+            // Somebody else may have been faster.
+            if let Some(known) = self.recognise(git).await? {
                 return Ok(known);
             }
             if add.name.is_some() {
-                let other = db.repository_named(&self.account, node, &name).await?;
+                let other = self.store.read().await?.repository_named(&self.account, node, &name).await?;
                 let place = other.map(|other| other.common_dir).unwrap_or_default();
                 return Err(Error::RepositoryNameTaken { name, place });
             }
             repository.name = name.numbered(number);
         }
         Err(Error::Internal { what: format!("no free name like `{name}` is left") })
+    }
+
+    /// Finds the row of a clone that is known already, and takes note of where it is now. A copy of one gets an id of its own.
+    async fn recognise(&self, git: &spinney_git::Repository) -> Result<Option<Repository>> {
+        let (node, here) = (self.home.node(), git.common_dir());
+        if let Some(id) = identity::read(here) {
+            let known = self.store.read().await?.repository_of_clone(&self.account, node, &id).await?;
+            match known {
+                Some(known) if known.common_dir == here => return self.refresh_row(known, git).await.map(Some),
+                Some(known) if identity::stands_elsewhere(&id, &known.common_dir, here) => {
+                    relocate::retire_copied(here)?;
+                    identity::renew(here)?;
+                    return Ok(None);
+                }
+                Some(known) => return self.follow_clone(known, git).await.map(Some),
+                None => {}
+            }
+        }
+        let rows = self.store.read().await?.repositories_at(&self.account, node, here).await?;
+        for row in rows {
+            let is_it = row.clone.is_none() || (identity::read(here).is_none() && !self.is_another(&row).await?);
+            if is_it {
+                let known = Repository { clone: identity::read_or_make(here), ..row };
+                let mut db = self.store.write().await?;
+                db.update_repository(&known).await?;
+                db.commit().await?;
+                return self.refresh_row(known, git).await.map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether what stands in a clone's place, and does not say what it is, is another: workspaces need the clone, and nothing
+    /// of them is there.
+    async fn is_another(&self, repository: &Repository) -> Result<bool> {
+        let mut workspaces = self.workspaces(Some(&repository.id), Among::All).await?;
+        workspaces.retain(|workspace| workspace.status != WorkspaceStatus::Purged);
+        let worktrees = std::fs::read_dir(repository.common_dir.join("worktrees")).into_iter().flatten().flatten();
+        let marked: Vec<_> =
+            worktrees.filter_map(|entry| Marker::load(&entry.path())).map(|marker| marker.id).collect();
+        let state_dir = repository.common_dir.join("spinney");
+        let is_there =
+            |workspace: &Workspace| marked.contains(&workspace.id) || state_dir.join(workspace.id.as_str()).is_dir();
+        Ok(!workspaces.is_empty() && !workspaces.iter().any(is_there))
     }
 
     /// A row for a repository that has none.
@@ -136,6 +209,7 @@ impl Engine {
             root: git.root().map(Path::to_owned),
             url,
             managed,
+            clone: None,
             token_env: add.token_env.clone(),
             tree_bytes: None,
             created_at: Timestamp::now(),
@@ -144,8 +218,7 @@ impl Engine {
 
     /// Opens a repository by its common git dir, and tells whether it has a row: a new one gets none.
     pub(crate) async fn repository_unregistered(&self, common_dir: &Path) -> Result<(Context, bool)> {
-        let row = self.store.read().await?.repository_at(&self.account, self.home.node(), common_dir).await?;
-        if let Some(repository) = row {
+        if let Some(repository) = self.known_at(common_dir).await? {
             return Ok((self.known_repository(repository).await?, true));
         }
         let git = spinney_git::Repository::discover(self.git().await?, common_dir).await?;
@@ -272,6 +345,11 @@ impl Engine {
         Ok(self.store.read().await?.repositories(&self.account, self.home.node()).await?)
     }
 
+    /// Those whose remote, as it was when they were added, ends in `owner/name`, in any case.
+    pub async fn repositories_of_slug(&self, slug: &str) -> Result<Vec<Repository>> {
+        Ok(self.store.read().await?.repositories_of_slug(&self.account, self.home.node(), slug).await?)
+    }
+
     /// Fetches all branches of a repository's remote and drops those that are gone there.
     pub async fn sync_repository(&self, context: &Context, observer: Observer<'_>) -> Result<spinney_git::Known> {
         let remote = self
@@ -332,7 +410,7 @@ impl Engine {
         let mut db = self.store.write().await?;
         check_unused(&mut db, repository, |_| true).await?;
         self.forget_settings(&repository.id);
-        if db.delete_repository(&repository.id).await? {
+        if db.delete_repository(&repository.node, &repository.id).await? {
             events::record_repository(&mut db, repository, "repository.removed")?;
         }
         Ok(db.commit().await?)
@@ -346,12 +424,12 @@ async fn check_unused(
     counts: impl Fn(WorkspaceStatus) -> bool,
 ) -> Result<()> {
     let live = WorkspaceStatus::ALL.iter().copied().filter(|status| status.is_live() && counts(*status));
-    let count = db.count_workspaces(&repository.id, &live.collect::<Vec<_>>()).await?;
+    let count = db.count_workspaces(&repository.id, &repository.node, &live.collect::<Vec<_>>()).await?;
     if count > 0 {
         let missing = !repository.common_dir.exists();
         return Err(Error::RepositoryInUse { name: repository.name.clone(), count, missing });
     }
-    let count = db.count_workspaces(&repository.id, &[WorkspaceStatus::Trashed]).await?;
+    let count = db.count_workspaces(&repository.id, &repository.node, &[WorkspaceStatus::Trashed]).await?;
     if count > 0 {
         return Err(Error::RepositoryHasTrash { name: repository.name.clone(), count });
     }

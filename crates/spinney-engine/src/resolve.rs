@@ -112,6 +112,9 @@ impl Engine {
 
     /// Checks a row against the disk before its path is used.
     async fn look(&self, context: &Context, workspace: Workspace, observer: Observer<'_>) -> Result<Look> {
+        if workspace.node != *self.home.node() {
+            return Err(Error::OnOtherNode { name: workspace.name, node: workspace.node });
+        }
         if let (WorkspaceStatus::Active | WorkspaceStatus::Lost, Tree::Missing) =
             (workspace.status, worktree::open(context, &workspace.path))
             && let Some(gone) = self.where_it_went(context, &workspace)

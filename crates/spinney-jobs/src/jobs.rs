@@ -546,6 +546,7 @@ mod tests {
             id: job.repository_id.clone(),
             account: job.account.clone(),
             node: job.node.clone(),
+            clone: None,
             name: job.repository.clone(),
             common_dir: "/nowhere".into(),
             root: None,

@@ -36,7 +36,8 @@ pub(crate) async fn repository_of(engine: &Engine, adapter: &dyn Adapter, inboun
     match &inbound.repository {
         Where::Forge(name) => {
             let api_url = engine.config().forge.github.api_url.as_ref().map(ToString::to_string);
-            for repository in engine.repositories().await? {
+            // However many repositories there are, only those of this name are opened.
+            for repository in engine.repositories_of_slug(&name.to_string()).await? {
                 // One that is broken or gone is not in the others' way.
                 let Ok(context) = engine.repository(Some(&repository.name.to_string()), home).await else { continue };
                 let Ok(place) = engine.forge_place(&context).await else { continue };

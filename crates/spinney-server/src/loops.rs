@@ -16,6 +16,8 @@ const LOOK_AGAIN: Duration = Duration::from_secs(60);
 const LEAST_SLEEP_MS: i64 = 100;
 /// How often jobs are looked at whose processes may have died.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// How often a node says that it is there.
+const TELL_EVERY: Duration = Duration::from_secs(60);
 /// How many interrupted jobs are looked through.
 const LOOKED_THROUGH: u32 = 200;
 /// How long what a request began is told.
@@ -27,7 +29,7 @@ pub(crate) async fn settle(app: &App) -> Result<()> {
     let now = Timestamp::now();
     let mut db = app.engine().store().write().await?;
     // A home that nothing was done in yet has no row of its machine.
-    db.ensure_node(&node, &rustix::system::uname().nodename().to_string_lossy()).await?;
+    db.start_node(&node, &rustix::system::uname().nodename().to_string_lossy()).await?;
     db.interrupt_long_operations(&node, now).await?;
     db.commit().await?;
     app.engine().recover(&|_| {}).await?;
@@ -47,7 +49,21 @@ pub(crate) async fn forget_requests(app: &App) -> Result<()> {
 
 /// Works until the server ends.
 pub(crate) async fn run(app: App) {
-    tokio::join!(jobs(&app), schedules(&app), chores(&app), conversations(&app));
+    tokio::join!(jobs(&app), schedules(&app), chores(&app), conversations(&app), contact(&app));
+}
+
+/// Lets the other machines of the store know that this one is there.
+async fn contact(app: &App) {
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(TELL_EVERY) => {},
+            () = app.stop().asked() => return,
+        }
+        let told = async { app.engine().store().read().await?.touch_node(app.engine().home().node()).await };
+        if let Err(error) = told.await {
+            tracing::debug!(cause = %error, "the last contact could not be noted");
+        }
+    }
 }
 
 /// Answers those who ask on platforms.

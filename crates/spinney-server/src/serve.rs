@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 use spinney_core::{AccountName, Scope, Timestamp, Token, TokenKind, TokenSecret};
-use spinney_engine::Engine;
+use spinney_engine::{Engine, SERVE_LOCK};
 use spinney_jobs::Launcher;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -24,7 +24,6 @@ use crate::{Stopper, TlsError, loops, routes};
 
 /// How long short work may take to end.
 const SHORT_WORK: Duration = Duration::from_secs(15);
-const LOCK_FILE: &str = "serve.lock";
 /// Tells where the daemon of a home is, for as long as its lock is held.
 const URL_FILE: &str = "serve.url";
 /// How long the first link is good for.
@@ -146,7 +145,7 @@ pub async fn serve(options: ServeOptions, on_listening: impl FnOnce(&Listening))
 /// Where the daemon of a home is to be found, if one runs.
 #[must_use]
 pub fn running_url(home: &Path) -> Option<String> {
-    let lock = spinney_git::open_regular(&home.join(LOCK_FILE)).ok()?;
+    let lock = spinney_git::open_regular(&home.join(SERVE_LOCK)).ok()?;
     // Whoever gets the lock is alone.
     if flock(&lock, FlockOperation::NonBlockingLockShared).is_ok() {
         return None;
@@ -156,7 +155,7 @@ pub fn running_url(home: &Path) -> Option<String> {
 
 /// Holds the home's lock for as long as this process lives.
 fn become_daemon(engine: &Engine) -> Result<std::fs::File, ServeError> {
-    let path = engine.home().root().join(LOCK_FILE);
+    let path = engine.home().root().join(SERVE_LOCK);
     let opened = std::fs::File::options().create(true).truncate(false).write(true).open(&path);
     let file = opened.map_err(|source| ServeError::Lock { path, source })?;
     let taken = |_| ServeError::Taken(engine.home().root().to_owned());

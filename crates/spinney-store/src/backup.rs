@@ -1,5 +1,6 @@
 //! A copy of the database as it was before an upgrade.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -53,7 +54,8 @@ pub(crate) async fn to_schema(
     }
     run(connection, format!("CREATE SCHEMA {name}")).await?;
     let applied = known.iter().filter(|migration| migration.version <= schema).flat_map(Migration::tables);
-    for table in applied.chain(["schema_migrations"]) {
+    // A later migration may have made one anew.
+    for table in applied.chain(["schema_migrations"]).collect::<BTreeSet<_>>() {
         let exists = "SELECT COUNT(*) FROM pg_catalog.pg_tables WHERE schemaname = current_schema() AND tablename = $1";
         // A later migration may have dropped it.
         if count(connection, exists, table).await? > 0 {

@@ -131,7 +131,8 @@ impl Connection {
         self.execute(query).await.map(drop)
     }
 
-    /// Writes what changes of a job, if its status is still the one expected; `false` when it is not. Whether somebody
+    /// Writes what changes of a job, if its status is still the one expected; `false` when it is not. One that starts gets a
+    /// new fence. Whether somebody
     /// wants it cancelled is left as it is: only [`Connection::request_cancel`] and [`Connection::reopen_job`] say that.
     ///
     /// [`Error::Conflict`] when it would run where another one runs.
@@ -139,7 +140,8 @@ impl Connection {
         let query = sqlx::query(
             "UPDATE jobs
              SET status = $2, waits_for = $3, attempt = $4, place = $5, workspace_id = $6, outcome = $7, started_at = $8,
-                 ended_at = $9, title = $10
+                 ended_at = $9, title = $10,
+                 fence = fence + CASE WHEN $2 = 'running' AND status = 'pending' THEN 1 ELSE 0 END
              WHERE id = $1 AND status = $11",
         )
         .bind(job.id.as_str())

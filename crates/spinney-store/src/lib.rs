@@ -41,6 +41,7 @@ mod sqlite;
 mod store;
 mod token;
 mod trust;
+mod unify;
 mod url;
 mod work;
 mod workspace;

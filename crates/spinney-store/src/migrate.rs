@@ -6,18 +6,20 @@ use sqlx::AnyConnection;
 use sqlx::{AssertSqlSafe, Row};
 
 use crate::dialect::Dialect;
+use crate::unify;
 
 /// One step of the schema. What is published never changes; a correction is a new step.
 #[derive(Debug, Clone, Copy)]
 pub struct Migration {
     pub version: i64,
     pub name: &'static str,
-    /// SQL for both databases, in which `{identity}` stands for the type of a key that counts itself up.
+    /// SQL for both databases, in which `{identity}` stands for the type of a key that counts itself up. What follows a line
+    /// `-- only SQLite` or `-- only PostgreSQL` is for that one, until a line `-- both`.
     pub sql: &'static str,
 }
 
 macro_rules! migration {
-    ($version:literal, $name:literal) => {
+    ($version:expr, $name:literal) => {
         Migration { version: $version, name: $name, sql: include_str!(concat!("../migrations/", $name, ".sql")) }
     };
 }
@@ -35,11 +37,30 @@ pub const MIGRATIONS: &[Migration] = &[
     migration!(10, "0010_platforms"),
     migration!(11, "0011_location"),
     migration!(12, "0012_origins"),
+    migration!(unify::VERSION, "0013_clones"),
 ];
 
 impl Migration {
     fn checksum(&self) -> String {
         content_hash(self.sql.as_bytes())
+    }
+
+    /// The part of it that is for one database.
+    fn sql_for(&self, dialect: Dialect) -> String {
+        let mut is_meant = true;
+        let mut sql = String::new();
+        for line in self.sql.lines() {
+            match line.strip_prefix("-- only ") {
+                Some(only) => is_meant = only.starts_with(dialect.name()),
+                None if line == "-- both" => is_meant = true,
+                None => {}
+            }
+            if is_meant {
+                sql.push_str(line);
+                sql.push('\n');
+            }
+        }
+        sql.replace("{identity}", dialect.identity())
     }
 
     /// The names of the tables that this step makes.
@@ -129,8 +150,10 @@ pub(crate) async fn apply(
     .execute(&mut *connection)
     .await?;
     for migration in known.iter().filter(|migration| migration.version > found.schema) {
-        let sql = migration.sql.replace("{identity}", dialect.identity());
-        sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *connection).await?;
+        sqlx::raw_sql(AssertSqlSafe(migration.sql_for(dialect))).execute(&mut *connection).await?;
+        if migration.version == unify::VERSION {
+            unify::unify(connection).await?;
+        }
         sqlx::query("INSERT INTO schema_migrations (version, name, checksum, applied_at) VALUES ($1, $2, $3, $4)")
             .bind(migration.version)
             .bind(migration.name)

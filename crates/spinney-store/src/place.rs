@@ -103,8 +103,14 @@ impl Place {
                 backup::to_file(&mut connection, path, found.schema).await?;
             }
             let applied = async {
+                // A table that others refer to is made anew under its name; what they refer to is looked at once, at the end.
+                self.run(&mut connection, "PRAGMA foreign_keys = OFF").await?;
                 self.run(&mut connection, self.dialect.begin()).await?;
                 migrate::apply(&mut connection, self.dialect, &found, known).await?;
+                let dangling = sqlx::query("PRAGMA foreign_key_check").fetch_all(&mut connection).await?;
+                if !dangling.is_empty() {
+                    return Err(sqlx::Error::Protocol("rows refer to what is missing".to_owned()));
+                }
                 self.run(&mut connection, "COMMIT").await
             };
             applied.await.map_err(|error| self.error(error))?;

@@ -336,17 +336,18 @@ impl Connection {
         self.fetch_all(query).await?.iter().map(workspace).collect()
     }
 
-    /// Counts a repository's workspaces in some statuses.
+    /// Counts a repository's workspaces on a node in some statuses.
     pub async fn count_workspaces(
         &mut self,
         repository: &RepositoryId,
+        node: &NodeId,
         statuses: &[WorkspaceStatus],
     ) -> Result<u64, Error> {
         let sql = format!(
-            "SELECT COUNT(*) FROM workspaces WHERE repository_id = $1 AND status IN ({})",
-            parameters(2, statuses.len())
+            "SELECT COUNT(*) FROM workspaces WHERE repository_id = $1 AND node = $2 AND status IN ({})",
+            parameters(3, statuses.len())
         );
-        let mut query = sqlx::query(AssertSqlSafe(sql)).bind(repository.as_str());
+        let mut query = sqlx::query(AssertSqlSafe(sql)).bind(repository.as_str()).bind(node.as_str());
         for status in statuses {
             query = query.bind(status.as_str());
         }

@@ -37,11 +37,16 @@ impl Orchestrator {
         self.end(delivery, DeliveryStatus::Done, None).await
     }
 
+    /// Another machine's workspace is that machine's to look after.
+    fn is_here(&self, workspace: &Workspace) -> bool {
+        workspace.node == *self.engine().home().node()
+    }
+
     async fn workspace_of(&self, context: &Context, pull: &Pull) -> Result<Option<Workspace>> {
         let repository = &context.repository.id;
         let mut db = self.engine().store().read().await?;
         for work in std::iter::once(&Work::pr(pull.number)).chain(&pull.closes) {
-            if let Some(found) = db.workspace_of_work(repository, work).await? {
+            if let Some(found) = db.workspace_of_work(repository, work).await?.filter(|found| self.is_here(found)) {
                 return Ok(Some(found));
             }
         }
@@ -93,6 +98,7 @@ impl Orchestrator {
         let talked_about =
             db.workspace_of_conversation(account, inbound.platform, &inbound.conversation).await?.filter(is_live);
         let of_work = db.workspace_of_work(&context.repository.id, work).await?.filter(is_live);
+        let of_work = of_work.filter(|found| self.is_here(found));
         drop(db);
         let is_talked_about = talked_about.is_some();
         let mut message = None;

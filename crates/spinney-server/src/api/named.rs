@@ -18,7 +18,7 @@ pub(crate) async fn repository(engine: &Engine, text: &str) -> Result<Repository
     let (account, node) = (engine.account(), engine.home().node());
     let mut db = engine.store().read().await?;
     let found = match (text.parse::<RepositoryId>(), text.parse::<RepositoryName>()) {
-        (Ok(id), _) => db.repository(&id).await?,
+        (Ok(id), _) => db.repository(node, &id).await?,
         (_, Ok(name)) => db.repository_named(account, node, &name).await?,
         _ => None,
     };

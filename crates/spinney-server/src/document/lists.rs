@@ -102,7 +102,15 @@ mod tests {
     fn a_node_is_what_its_schema_says() {
         let id = spinney_core::NodeId::generate();
         let created_at = spinney_core::Timestamp::from_millisecond(0);
-        let node = Node::of(&spinney_store::Node { id: id.clone(), name: "box".to_owned(), created_at }, &id);
+        let row = spinney_store::Node {
+            id: id.clone(),
+            name: "box".to_owned(),
+            epoch: 1,
+            labels: Vec::new(),
+            seen_at: None,
+            created_at,
+        };
+        let node = Node::of(&row, &id);
         assert!(node.own);
         assert_described(&node, &node);
     }

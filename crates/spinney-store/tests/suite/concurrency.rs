@@ -72,7 +72,7 @@ on_both! {
         }
         tasks.join_all().await;
         let mut connection = store.read().await.unwrap();
-        assert_eq!(connection.count_workspaces(&repository.id, WorkspaceStatus::ALL).await.unwrap(), 40);
+        assert_eq!(connection.count_workspaces(&repository.id, &repository.node, WorkspaceStatus::ALL).await.unwrap(), 40);
     }
 
     async fn many_can_open_a_new_store_at_once(backend: &Backend) {

@@ -26,7 +26,7 @@ on_both! {
         assert_eq!(store.read().await.unwrap().workspaces(&everything()).await.unwrap().len(), 1);
 
         backend.run("UPDATE repositories SET owner = '..'").await;
-        let error = store.read().await.unwrap().repository(&repository.id).await.unwrap_err();
+        let error = store.read().await.unwrap().repository(&repository.node, &repository.id).await.unwrap_err();
         assert!(error.to_string().contains("`repositories`"), "{error}");
     }
 }

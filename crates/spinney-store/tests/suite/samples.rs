@@ -2,7 +2,7 @@
 
 use spinney_core::workspace::Metadata;
 use spinney_core::{
-    NodeId, Operation, OperationId, OperationKind, OperationStatus, Platform, Populate, Provider, Repository,
+    CloneId, NodeId, Operation, OperationId, OperationKind, OperationStatus, Platform, Populate, Provider, Repository,
     RepositoryId, Timestamp, Work, Workspace, WorkspaceId, WorkspaceStatus,
 };
 use spinney_store::{Store, WorkspaceFilter};
@@ -13,6 +13,7 @@ pub fn repository(node: &NodeId, name: &str) -> Repository {
         id: RepositoryId::generate(),
         account: "local".into(),
         node: node.clone(),
+        clone: Some(CloneId::generate()),
         name: name.parse().unwrap(),
         common_dir: format!("/srv/größe/{name}/.git").into(),
         root: Some(format!("/srv/größe/{name}").into()),
@@ -90,8 +91,12 @@ pub fn everything() -> WorkspaceFilter {
 
 /// A node with one repository.
 pub async fn one_repository(store: &Store) -> Repository {
+    one_repository_named(store, "acme/app").await
+}
+
+pub async fn one_repository_named(store: &Store, name: &str) -> Repository {
     let node = NodeId::generate();
-    let repository = repository(&node, "acme/app");
+    let repository = repository(&node, name);
     let mut connection = store.write().await.unwrap();
     connection.ensure_node(&node, "laptop").await.unwrap();
     assert!(connection.insert_repository(&repository).await.unwrap());

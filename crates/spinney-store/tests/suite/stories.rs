@@ -8,7 +8,9 @@ use spinney_store::migrate::MIGRATIONS;
 use spinney_store::{Error, Port, WorkspaceFilter};
 
 use crate::backend::{Backend, on_both};
-use crate::samples::{everything, one_repository, one_workspace, operation, repository, workspace};
+use crate::samples::{
+    everything, one_repository, one_repository_named, one_workspace, operation, repository, workspace,
+};
 
 on_both! {
     async fn a_repository_comes_back_as_it_went_in(backend: &Backend) {
@@ -22,17 +24,26 @@ on_both! {
         bare.tree_bytes = None;
 
         let mut connection = store.read().await.unwrap();
+        bare.clone = None;
         assert!(connection.insert_repository(&bare).await.unwrap());
-        assert_eq!(connection.repository(&full.id).await.unwrap().unwrap(), full);
-        assert_eq!(connection.repository(&bare.id).await.unwrap().unwrap(), bare);
-        let at = connection.repository_at("local", &full.node, &full.common_dir).await.unwrap();
-        assert_eq!(at.unwrap(), full);
+        assert_eq!(connection.repository(&full.node, &full.id).await.unwrap().unwrap(), full);
+        assert_eq!(connection.repository(&bare.node, &bare.id).await.unwrap().unwrap(), bare);
+        let at = connection.repositories_at("local", &full.node, &full.common_dir).await.unwrap();
+        assert_eq!(at, std::slice::from_ref(&full));
+        let clone = full.clone.as_ref().unwrap();
+        let found = connection.repository_of_clone("local", &full.node, clone).await.unwrap();
+        assert_eq!(found.as_ref(), Some(&full));
+        // Forges tell names in any case.
+        let of_slug = connection.repositories_of_slug("local", &full.node, "Acme/App").await.unwrap();
+        assert_eq!(of_slug, std::slice::from_ref(&full));
         let named = connection.repository_named("local", &full.node, &bare.name).await.unwrap();
         assert_eq!(named.unwrap(), bare);
         assert_eq!(connection.repositories("local", &full.node).await.unwrap(), [full.clone(), bare.clone()]);
 
         let other = NodeId::generate();
-        assert_eq!(connection.repository_at("local", &other, &full.common_dir).await.unwrap(), None);
+        assert_eq!(connection.repositories_at("local", &other, &full.common_dir).await.unwrap(), []);
+        assert_eq!(connection.repository_of_clone("local", &other, clone).await.unwrap(), None);
+        assert_eq!(connection.repository(&other, &full.id).await.unwrap(), None);
         assert_eq!(connection.repository_named("other", &full.node, &full.name).await.unwrap(), None);
         assert_eq!(connection.repositories("local", &other).await.unwrap(), []);
 
@@ -40,26 +51,87 @@ on_both! {
         bare.tree_bytes = Some(7);
         bare.name = "acme/moved".parse().unwrap();
         connection.update_repository(&bare).await.unwrap();
-        assert_eq!(connection.repository(&bare.id).await.unwrap().unwrap(), bare);
+        assert_eq!(connection.repository(&bare.node, &bare.id).await.unwrap().unwrap(), bare);
     }
 
-    async fn a_git_dir_and_a_name_belong_to_one_repository_of_a_node(backend: &Backend) {
+    async fn a_clone_and_a_name_belong_to_one_repository(backend: &Backend) {
         let store = backend.store().await;
         let first = one_repository(&store).await;
-        let mut connection = store.write().await.unwrap();
-
-        let mut same_dir = repository(&first.node, "acme/other");
-        same_dir.common_dir = first.common_dir.clone();
-        assert!(!connection.insert_repository(&same_dir).await.unwrap());
-        let mut same_name = repository(&first.node, "acme/app");
-        same_name.common_dir = "/elsewhere/.git".into();
-        assert!(!connection.insert_repository(&same_name).await.unwrap());
-
+        let mut same_clone = repository(&first.node, "acme/other");
+        same_clone.clone = first.clone.clone();
+        let same_name = repository(&first.node, "acme/app");
+        for taken in [&same_clone, &same_name] {
+            let mut connection = store.write().await.unwrap();
+            assert!(!connection.insert_repository(taken).await.unwrap());
+        }
+        // Names are unique on all machines.
         let other = NodeId::generate();
+        let mut connection = store.write().await.unwrap();
         connection.ensure_node(&other, "server").await.unwrap();
-        assert!(connection.insert_repository(&repository(&other, "acme/app")).await.unwrap());
+        assert!(!connection.insert_repository(&repository(&other, "acme/app")).await.unwrap());
+        assert!(connection.insert_repository(&repository(&other, "acme/app-2")).await.unwrap());
         connection.commit().await.unwrap();
         assert_eq!(store.read().await.unwrap().repositories("local", &first.node).await.unwrap(), [first]);
+    }
+
+    async fn a_clone_on_another_machine_joins_the_repository_of_its_remote(backend: &Backend) {
+        let store = backend.store().await;
+        let first = one_repository(&store).await;
+        let other = NodeId::generate();
+        let mut connection = store.write().await.unwrap();
+        connection.ensure_node(&other, "server").await.unwrap();
+        let remote = first.remote().unwrap();
+        let mut to_join = async |node: &NodeId| connection.repository_to_join("local", node, &remote).await.unwrap();
+        assert_eq!(to_join(&first.node).await, None, "it has a clone there");
+        let (id, name) = to_join(&other).await.unwrap();
+        assert_eq!((&id, &name), (&first.id, &first.name));
+        let joined = spinney_core::Repository { id, name, ..repository(&other, "acme/app") };
+        assert!(connection.insert_clone(&joined).await.unwrap());
+        assert!(!connection.insert_clone(&joined).await.unwrap());
+        connection.commit().await.unwrap();
+        let mut connection = store.read().await.unwrap();
+        assert_eq!(connection.repository(&first.node, &first.id).await.unwrap().unwrap(), first);
+        assert_eq!(connection.repository(&other, &first.id).await.unwrap().unwrap().clone, joined.clone);
+        // Work that one machine has no other takes.
+        let ours = workspace(&first, Work::issue(42));
+        assert!(connection.insert_workspace(&ours).await.unwrap());
+        assert!(connection.insert_work(&first.id, &ours.work, &ours.id).await.unwrap());
+        let mut theirs = workspace(&joined, Work::issue(42));
+        assert!(!connection.insert_workspace(&theirs).await.unwrap(), "live branches are unique too");
+        theirs.branch = "another".parse().unwrap();
+        assert!(connection.insert_workspace(&theirs).await.unwrap());
+        assert!(!connection.insert_work(&joined.id, &theirs.work, &theirs.id).await.unwrap());
+        drop(connection);
+
+        // One machine forgets it, the other has it still.
+        let mut connection = store.write().await.unwrap();
+        let living = connection.delete_repository(&other, &first.id).await.unwrap_err();
+        assert!(matches!(living, Error::Referenced { .. }), "{living:?}");
+        drop(connection);
+        theirs.status = WorkspaceStatus::Purged;
+        let mut connection = store.write().await.unwrap();
+        assert!(connection.update_workspace(&theirs, &[WorkspaceStatus::Active]).await.unwrap());
+        assert!(connection.delete_repository(&other, &first.id).await.unwrap());
+        connection.commit().await.unwrap();
+        let mut connection = store.read().await.unwrap();
+        assert_eq!(connection.repository(&other, &first.id).await.unwrap(), None);
+        assert_eq!(connection.repository(&first.node, &first.id).await.unwrap().unwrap(), first);
+        assert_eq!(connection.workspace(&ours.id).await.unwrap().map(|row| row.id), Some(ours.id));
+    }
+
+    async fn a_node_counts_its_starts_and_is_seen(backend: &Backend) {
+        let store = backend.store().await;
+        let node = NodeId::generate();
+        let mut connection = store.read().await.unwrap();
+        connection.ensure_node(&node, "laptop").await.unwrap();
+        let before = connection.nodes().await.unwrap().remove(0);
+        assert_eq!((before.epoch, before.seen_at, before.labels.len()), (0, None, 0));
+        connection.start_node(&node, "laptop").await.unwrap();
+        connection.start_node(&node, "laptop").await.unwrap();
+        connection.touch_node(&node).await.unwrap();
+        let after = connection.nodes().await.unwrap().remove(0);
+        assert_eq!(after.epoch, 2);
+        assert!(after.seen_at.is_some_and(|at| at.elapsed() < std::time::Duration::from_secs(60)));
     }
 
     async fn a_node_takes_its_new_name(backend: &Backend) {
@@ -148,7 +220,7 @@ on_both! {
     async fn workspaces_are_listed_newest_first_and_filtered(backend: &Backend) {
         let store = backend.store().await;
         let ours = one_repository(&store).await;
-        let theirs = one_repository(&store).await;
+        let theirs = one_repository_named(&store, "acme/theirs").await;
         let mut connection = store.write().await.unwrap();
         let statuses = [WorkspaceStatus::Active, WorkspaceStatus::Trashed, WorkspaceStatus::Lost];
         for (number, status) in (1..).zip(statuses) {
@@ -179,9 +251,9 @@ on_both! {
         let stranger = WorkspaceFilter { account: "stranger".into(), ..everything() };
         assert_eq!(connection.workspaces(&stranger).await.unwrap(), []);
 
-        assert_eq!(connection.count_workspaces(&ours.id, WorkspaceStatus::ALL).await.unwrap(), 3);
-        assert_eq!(connection.count_workspaces(&ours.id, &[WorkspaceStatus::Lost]).await.unwrap(), 1);
-        assert_eq!(connection.count_workspaces(&ours.id, &[]).await.unwrap(), 0);
+        assert_eq!(connection.count_workspaces(&ours.id, &ours.node, WorkspaceStatus::ALL).await.unwrap(), 3);
+        assert_eq!(connection.count_workspaces(&ours.id, &ours.node, &[WorkspaceStatus::Lost]).await.unwrap(), 1);
+        assert_eq!(connection.count_workspaces(&ours.id, &ours.node, &[]).await.unwrap(), 0);
     }
 
     async fn a_workspace_is_found_by_name_branch_id_and_the_beginning_of_its_id(backend: &Backend) {
@@ -364,10 +436,10 @@ on_both! {
         connection.trust(&repository.id, "abc").await.unwrap();
         connection.commit().await.unwrap();
 
-        let outside = store.read().await.unwrap().delete_repository(&repository.id).await.unwrap_err();
+        let outside = store.read().await.unwrap().delete_repository(&repository.node, &repository.id).await.unwrap_err();
         assert!(matches!(outside, Error::NoTransaction), "{outside:?}");
         let mut connection = store.write().await.unwrap();
-        let living = connection.delete_repository(&repository.id).await.unwrap_err();
+        let living = connection.delete_repository(&repository.node, &repository.id).await.unwrap_err();
         assert!(matches!(living, Error::Referenced { .. }), "{living:?}");
         drop(connection);
         assert!(store.read().await.unwrap().is_trusted(&repository.id, "abc").await.unwrap());
@@ -376,10 +448,10 @@ on_both! {
         let mut connection = store.write().await.unwrap();
         assert!(connection.update_workspace(&first, &[WorkspaceStatus::Active]).await.unwrap());
         connection.put_brought(&first.id, &spinney_core::Brought::default()).await.unwrap();
-        assert!(connection.delete_repository(&repository.id).await.unwrap());
-        assert!(!connection.delete_repository(&repository.id).await.unwrap());
+        assert!(connection.delete_repository(&repository.node, &repository.id).await.unwrap());
+        assert!(!connection.delete_repository(&repository.node, &repository.id).await.unwrap());
         connection.commit().await.unwrap();
-        for table in ["repositories", "workspaces", "works", "conversations", "ports", "operations", "trusts", "brought"] {
+        for table in ["repositories", "clones", "workspaces", "works", "conversations", "ports", "operations", "trusts", "brought"] {
             assert_eq!(backend.number(format!("SELECT COUNT(*) FROM {table}")).await, 0, "{table}");
         }
     }

@@ -200,6 +200,7 @@ pub fn full_session() -> Session {
 
 pub fn bare_repository() -> Repository {
     Repository {
+        clone: None,
         id: RepositoryId::generate(),
         account: "local".to_owned(),
         node: NodeId::generate(),
