@@ -25,6 +25,7 @@ pub mod schedule;
 pub mod secret;
 pub mod time;
 pub mod token;
+pub mod variables;
 pub mod verdict;
 pub mod work;
 pub mod workspace;

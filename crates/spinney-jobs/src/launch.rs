@@ -19,17 +19,6 @@ use crate::{Error, Result, family};
 /// The hidden command that a job's process runs.
 pub const COMMAND: &str = "job-run";
 
-/// What a job tells its agent: how the variables begin. A job that an agent starts has its own.
-const OF_A_JOB: [&str; 7] = [
-    "SPINNEY_JOB_",
-    "SPINNEY_WORKTREE_",
-    "SPINNEY_WORK_ITEM_",
-    "SPINNEY_PORT_",
-    "SPINNEY_REPO_ROOT",
-    "SPINNEY_WORKSPACE_STRATEGY",
-    "SPINNEY_PROMPT_FILE",
-];
-
 /// How this program is started again.
 #[derive(Debug, Clone)]
 pub struct Launcher {
@@ -75,20 +64,5 @@ fn environment(engine: &Engine) -> impl Iterator<Item = (OsString, OsString)> {
 }
 
 fn is_of_a_job(name: &OsStr) -> bool {
-    name.to_str().is_some_and(|name| OF_A_JOB.iter().any(|beginning| name.starts_with(beginning)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_job_tells_is_known_from_what_configures() {
-        for name in ["SPINNEY_JOB_ID", "SPINNEY_WORKTREE_PATH", "SPINNEY_WORK_ITEM_TITLE", "SPINNEY_PORT_WEB"] {
-            assert!(is_of_a_job(name.as_ref()), "{name}");
-        }
-        for name in ["SPINNEY_HOME", "SPINNEY_WORKSPACE__STRATEGY", "SPINNEY_DATABASE_URL", "PATH"] {
-            assert!(!is_of_a_job(name.as_ref()), "{name}");
-        }
-    }
+    name.to_str().is_some_and(spinney_core::variables::is_told)
 }

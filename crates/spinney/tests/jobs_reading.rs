@@ -103,7 +103,7 @@ fn a_reader_is_told_where_it_is() {
     assert_eq!((variable("SPINNEY_WORKTREE_PATH"), variable("PWD")), (Some(tree.clone()), Some(tree)));
     assert_eq!(variable("SPINNEY_WORKTREE_BRANCH").as_deref(), Some(""));
     assert_eq!(variable("SPINNEY_WORKTREE_BASE_BRANCH").as_deref(), Some("main"));
-    assert_eq!(variable("SPINNEY_WORK_ITEM_ID").as_deref(), Some("issue-7"));
+    assert_eq!(variable("SPINNEY_WORK_ITEM_ID").as_deref(), Some("7"));
     assert_eq!(variable("SPINNEY_WORK_ITEM_TITLE").as_deref(), Some("Why so slow?"));
     assert_eq!(variable("SPINNEY_WORKSPACE_STRATEGY").as_deref(), Some("reading"));
     workshop.assert_logged(job.id(), "reads main ");

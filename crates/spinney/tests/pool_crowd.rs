@@ -161,7 +161,7 @@ fn many_new_at_once_have_one_filler_at_work() {
     let place = pool.story.sandbox().path();
     let (busy, met) = (place.join("busy"), place.join("met"));
     let line = format!(
-        "case $SPINNEY_WORK_ITEM_ID in warm-*) mkdir '{busy}' || touch '{met}'; sleep 0.3; rmdir '{busy}';; esac",
+        "case $SPINNEY_WORKSPACE_NAME in warm-*) mkdir '{busy}' || touch '{met}'; sleep 0.3; rmdir '{busy}';; esac",
         busy = busy.display(),
         met = met.display()
     );

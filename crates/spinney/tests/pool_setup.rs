@@ -131,7 +131,7 @@ fn the_background_repeats_no_failure_until_something_changed() {
     let pool = Pool::new(1);
     // It works for a person's `new`, and fails in the pool.
     let fails = format!(
-        "echo $SPINNEY_WORK_ITEM_ID >> '{}'; case $SPINNEY_WORK_ITEM_ID in warm-*) exit 7;; esac",
+        "echo $SPINNEY_WORKSPACE_NAME >> '{}'; case $SPINNEY_WORKSPACE_NAME in warm-*) exit 7;; esac",
         pool.log().display()
     );
     let tries = || read(&pool.log(), "").map_or_else(|| tries_in(&pool.log()), |_| 0);

@@ -221,7 +221,9 @@ fn a_persons_own_setup_needs_no_trust_and_a_workspaces_file_is_never_read() {
         format!("SPINNEY_WORKTREE_PATH={}", path.display()),
         "SPINNEY_WORKTREE_BRANCH=issue-1".to_owned(),
         "SPINNEY_WORKTREE_BASE_BRANCH=main".to_owned(),
-        "SPINNEY_WORK_ITEM_ID=issue-1".to_owned(),
+        "SPINNEY_WORK_ITEM_ID=1".to_owned(),
+        "SPINNEY_WORKSPACE_NAME=issue-1".to_owned(),
+        format!("SPINNEY_WORKSPACE_PATH={}", path.display()),
         "SPINNEY_WORK_ITEM_TITLE=A title".to_owned(),
         format!("SPINNEY_REPO_ROOT={}", story.repository.path().display()),
     ] {

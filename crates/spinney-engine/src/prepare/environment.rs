@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use spinney_core::Workspace;
+use spinney_core::variables::{self, WorkspaceFacts};
 
 use crate::context::Context;
 use crate::{Engine, Result};
@@ -28,20 +29,21 @@ impl Engine {
         workspace: &Workspace,
     ) -> Result<Vec<(OsString, OsString)>> {
         let ports = self.store.read().await?.ports_of(&workspace.id).await?;
-        let mut variables = Vec::new();
-        let mut set = |key: &str, value: &dyn AsRef<std::ffi::OsStr>| {
-            variables.push((OsString::from(key), value.as_ref().to_owned()));
+        let told = WorkspaceFacts {
+            path: &workspace.path,
+            branch: workspace.branch.as_str(),
+            base_branch: workspace.base_branch.as_ref().map_or("", |branch| branch.as_str()),
+            name: workspace.name.as_str(),
+            item: &workspace.work.key,
+            title: workspace.title.as_deref().unwrap_or_default(),
+            root: context.git.root().unwrap_or_else(|| context.git.common_dir()),
+            strategy: "git_worktree",
         };
-        set("PWD", &workspace.path);
-        set("SPINNEY_WORKTREE_PATH", &workspace.path);
-        set("SPINNEY_WORKTREE_BRANCH", &workspace.branch.as_str());
-        set("SPINNEY_WORKTREE_BASE_BRANCH", &workspace.base_branch.as_ref().map_or("", |branch| branch.as_str()));
-        set("SPINNEY_WORK_ITEM_ID", &workspace.name.as_str());
-        set("SPINNEY_WORK_ITEM_TITLE", &workspace.title.as_deref().unwrap_or_default());
-        set("SPINNEY_REPO_ROOT", &context.git.root().unwrap_or_else(|| context.git.common_dir()));
-        set("SPINNEY_WORKSPACE_STRATEGY", &"git_worktree");
+        let mut variables = told.variables();
+        variables.push((OsString::from("PWD"), workspace.path.clone().into_os_string()));
         for port in ports {
-            set(&format!("SPINNEY_PORT_{}", port.name.to_uppercase()), &port.port.to_string());
+            let name = format!("{}{}", variables::PORT, port.name.to_uppercase());
+            variables.push((OsString::from(name), OsString::from(port.port.to_string())));
         }
         Ok(variables)
     }

@@ -40,10 +40,10 @@ impl Run<'_> {
         let title = workspace.title.as_deref().map(|title| format!(" ({})", for_message(title))).unwrap_or_default();
         format!(
             "# Your workspace\n\n\
-             - directory: `{directory}` (SPINNEY_WORKTREE_PATH), an isolated worktree of {repository} that is yours alone\n\
-             - branch: `{branch}` (SPINNEY_WORKTREE_BRANCH), started from {base}\n\
+             - directory: `{directory}` (SPINNEY_WORKSPACE_PATH), an isolated worktree of {repository} that is yours alone\n\
+             - branch: `{branch}` (SPINNEY_WORKSPACE_BRANCH), started from {base}\n\
              - work item: {name}{title}\n\
-             - main repository: `{root}` (SPINNEY_REPO_ROOT)\n\n\
+             - main repository: `{root}` (SPINNEY_REPOSITORY_ROOT)\n\n\
              All changes belong in this workspace. Change nothing in the main repository or anywhere else, and do not switch \
              to another branch. Commit as you see fit; what you leave uncommitted is committed for you, and the branch is \
              pushed for you when you are done.\n",

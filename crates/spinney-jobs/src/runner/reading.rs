@@ -1,8 +1,7 @@
 //! Read-only work: a job whose agent needs no isolation reads in a checkout of base that others read in too. It has no branch,
 //! delivers nothing and tears nothing down.
 
-use std::ffi::{OsStr, OsString};
-
+use spinney_core::variables::WorkspaceFacts;
 use spinney_core::{JobPhase, in_full};
 
 use super::setup::{Notes, Place};
@@ -43,17 +42,17 @@ impl Run<'_> {
         self.job.outcome.branch = None;
         let root = self.context.git.root().unwrap_or_else(|| self.context.git.common_dir());
         let name = self.job.work.workspace_name();
-        let variable = |name: &str, value: &OsStr| (OsString::from(name), value.to_owned());
-        let base_branch = workspace.base_branch.as_ref().map_or("", |branch| branch.as_str());
-        let variables = vec![
-            variable("SPINNEY_WORKTREE_PATH", workspace.path.as_os_str()),
-            variable("SPINNEY_WORKTREE_BRANCH", "".as_ref()),
-            variable("SPINNEY_WORKTREE_BASE_BRANCH", base_branch.as_ref()),
-            variable("SPINNEY_WORK_ITEM_ID", name.as_str().as_ref()),
-            variable("SPINNEY_WORK_ITEM_TITLE", self.job.title.as_deref().unwrap_or_default().as_ref()),
-            variable("SPINNEY_REPO_ROOT", root.as_os_str()),
-            variable("SPINNEY_WORKSPACE_STRATEGY", "reading".as_ref()),
-        ];
+        let told = WorkspaceFacts {
+            path: &workspace.path,
+            branch: "",
+            base_branch: workspace.base_branch.as_ref().map_or("", |branch| branch.as_str()),
+            name: name.as_str(),
+            item: &self.job.work.key,
+            title: self.job.title.as_deref().unwrap_or_default(),
+            root,
+            strategy: "reading",
+        };
+        let variables = told.variables();
         let directory = self.start_in(&workspace.path);
         Ok(Place::reading(directory, reading, variables))
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use spinney_core::config::{BranchValues, Fetch};
+use spinney_core::variables::WorkspaceFacts;
 use spinney_core::{BranchName, JobEvent, JobPhase, Method, Stream, WorkKind, Workspace};
 use spinney_engine::notice::Notice;
 use spinney_engine::{Reading, Request, Resolution};
@@ -162,16 +163,17 @@ impl Run<'_> {
         self.begin(JobPhase::SetUp, Some(detail));
         let name = self.job.work.workspace_name();
         let root = self.context.git.root().unwrap_or_else(|| self.context.git.common_dir());
-        let variable = |name: &str, value: &OsStr| (OsString::from(name), value.to_owned());
-        let variables = vec![
-            variable("SPINNEY_WORKTREE_PATH", directory.as_os_str()),
-            variable("SPINNEY_WORKTREE_BRANCH", "".as_ref()),
-            variable("SPINNEY_WORKTREE_BASE_BRANCH", "".as_ref()),
-            variable("SPINNEY_WORK_ITEM_ID", name.as_str().as_ref()),
-            variable("SPINNEY_WORK_ITEM_TITLE", self.job.title.as_deref().unwrap_or_default().as_ref()),
-            variable("SPINNEY_REPO_ROOT", root.as_os_str()),
-            variable("SPINNEY_WORKSPACE_STRATEGY", "static".as_ref()),
-        ];
+        let told = WorkspaceFacts {
+            path: &directory,
+            branch: "",
+            base_branch: "",
+            name: name.as_str(),
+            item: &self.job.work.key,
+            title: self.job.title.as_deref().unwrap_or_default(),
+            root,
+            strategy: "static",
+        };
+        let variables = told.variables();
         Ok(Place { directory, held: Held::Directory, variables })
     }
 

@@ -96,7 +96,7 @@ fn no_secret_reaches_claude() {
         ("SPINNEY_JOB_ID", job.text("id")),
         ("SPINNEY_WORKTREE_PATH", job.text("path")),
         ("SPINNEY_WORKTREE_BRANCH", "agent/coder/issue-3"),
-        ("SPINNEY_WORK_ITEM_ID", "issue-3"),
+        ("SPINNEY_WORK_ITEM_ID", "3"),
         ("SPINNEY_WORK_ITEM_TITLE", "Dark mode"),
     ] {
         assert!(environment.lines().any(|line| line == format!("{name}={value}")), "{name}: {environment}");

@@ -44,7 +44,7 @@ ends() {
 
 printf '{"type":"system","subtype":"init","session_id":"00000000-0000-4000-8000-000000000001","model":"scripted"}\n'
 
-case ${ROLE:-coder}/$SPINNEY_WORK_ITEM_ID in
+case ${ROLE:-coder}/$SPINNEY_WORKSPACE_NAME in
 reviewer/*)
 	tool Read file_path src/login.sh 'cat src/login.sh'
 	ends "It reads well: one place says how long a session lasts, and a test holds it."

@@ -1,7 +1,7 @@
 # What an agent does, without a model: it reads, thinks, edits, commits, and leaves something over.
 set -eu
 prompt=$(cat)
-file=src/${SPINNEY_WORK_ITEM_ID#task-}.rs
+file=src/$SPINNEY_WORK_ITEM_ID.rs
 pace=$((${#prompt} % 4))
 
 think() {
