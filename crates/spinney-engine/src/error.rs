@@ -72,6 +72,8 @@ pub enum Error {
     UnknownRepository { name: String },
     #[error("another repository stands where {name} was: `{}`", .place.display())]
     Replaced { name: RepositoryName, place: PathBuf },
+    #[error("{name} is not where it was: `{}`", .place.display())]
+    RepositoryAway { name: RepositoryName, place: PathBuf },
     #[error("this home is a copy of `{}`, which is there still: both would take the same workspaces for theirs", .of.display())]
     HomeCopied { of: PathBuf },
     #[error("this home was at `{}`, and its daemon still runs", .was.display())]
@@ -392,6 +394,10 @@ impl Error {
                 hint("switch the main checkout to another branch, or choose another with `--branch NAME`")
             }
             Self::Replaced { .. } => hint("run any `spinney` command where it stands now, and it is found by its id"),
+            Self::RepositoryAway { name, .. } => vec![format!(
+                "run any `spinney` command where it stands now, and it is found by its id; mount its disk, if that is missing; \
+                 `spinney repo rm {name}` forgets it"
+            )],
             Self::HomeCopied { .. } => {
                 hint("use that one; to make this a home of its own, delete `node`, `place` and `spinney.db` in it")
             }

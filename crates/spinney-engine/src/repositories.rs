@@ -59,6 +59,10 @@ impl Engine {
             Some(git) => git,
             None => {
                 let place = repository.root.as_deref().unwrap_or(&repository.common_dir);
+                if !place.exists() {
+                    let place = place.to_owned();
+                    return Err(Error::RepositoryAway { name: repository.name, place });
+                }
                 spinney_git::Repository::discover(self.git().await?, place).await?
             }
         };

@@ -157,6 +157,7 @@ fn is_of_the_place(error: &spinney_engine::Error) -> bool {
         | Error::WrongStatus { .. }
         | Error::TreeMissing { .. }
         | Error::MovedAway { .. }
+        | Error::RepositoryAway { .. }
         | Error::TreeRootMissing { .. }
         | Error::PathTaken { .. }
         | Error::NotRestorable { .. }

@@ -106,6 +106,13 @@ fn a_checkout_that_was_moved_is_recognised() {
     let new = place.story.sandbox().path().join("deeper").join("elsewhere");
     fs::create_dir_all(new.parent().unwrap()).unwrap();
     fs::rename(old, &new).unwrap();
+    // From elsewhere it is told what to do.
+    let elsewhere = place.story.cli.in_directory(place.story.sandbox().path());
+    for line in [&["--repo", "local/app", "new", "--issue", "1"][..], &["restore", "issue-2"], &["why", "issue-1"]] {
+        let ran = elsewhere.run(line);
+        assert!(ran.status != 0 && ran.stderr.contains("by its id"), "{line:?}: {}", ran.stderr);
+    }
+    assert!(elsewhere.run(&["doctor"]).told().contains("by its id"));
     place.assert_found(&place.story.cli, &new, &place.tree);
     fs::rename(&new, old).unwrap();
     place.story.cli.run(&["ls"]).ok();

@@ -15,7 +15,7 @@ use crate::lookup::Among;
 use crate::provider::homes;
 use crate::provider::worktree::{Tree, check_not_moved, open};
 use crate::verdict::plural;
-use crate::{Engine, Result, disk};
+use crate::{Engine, Error, Result, disk};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -166,7 +166,11 @@ impl Engine {
                 Ok(context) => context,
                 Err(error) => {
                     let fact = format!("{name} at {}: {error}", place.display());
-                    checks.push(Check::bad("repository", fact, format!("put it back, or spinney repo rm {name}")));
+                    let fix = match error {
+                        Error::RepositoryAway { .. } | Error::Replaced { .. } => error.hints().join("; "),
+                        _ => format!("put it back, or spinney repo rm {name}"),
+                    };
+                    checks.push(Check::bad("repository", fact, fix));
                     continue;
                 }
             };
