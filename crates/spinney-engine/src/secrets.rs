@@ -4,7 +4,7 @@
 
 use std::ffi::OsStr;
 
-use spinney_core::config::ForgesConfig;
+use spinney_core::config::named_variables;
 
 use crate::{Engine, Result};
 
@@ -50,19 +50,7 @@ impl Secrets {
 impl Engine {
     /// The secrets that the environment may hold, whichever account's repositories name them.
     pub(crate) async fn secrets(&self) -> Result<Secrets> {
-        let ForgesConfig { github, gitlab, forgejo, linear } = &self.config.forge;
-        let forges = [github, gitlab, forgejo, linear];
-        let platforms = &self.config.platforms;
-        let of_platforms = [
-            &platforms.github.webhook_secret_env,
-            &platforms.slack.token_env,
-            &platforms.slack.signing_secret_env,
-            &platforms.discord.token_env,
-            &platforms.telegram.token_env,
-            &platforms.telegram.webhook_secret_env,
-        ];
-        let named = forges.into_iter().map(|forge| &forge.token_env).chain(of_platforms);
-        let mut named: Vec<_> = named.flatten().map(ToString::to_string).collect();
+        let mut named = named_variables(&self.config);
         named.extend(self.store.read().await?.token_variables(self.home.node()).await?);
         Ok(Secrets { named })
     }

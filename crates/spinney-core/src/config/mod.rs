@@ -15,6 +15,7 @@ mod error;
 mod forge;
 mod keys;
 mod layers;
+mod named_variables;
 mod nearest;
 mod path_template;
 mod platforms;
@@ -36,6 +37,7 @@ pub use defaults::{AGENT_DEFAULTS, DEFAULTS, SCHEDULE_DEFAULTS, repository_templ
 pub use error::ConfigError;
 pub use forge::{ForgeConfig, ForgesConfig, InvalidVariableName, VariableName};
 pub use layers::{Entry, Layers, RepositoryPart, Resolved};
+pub use named_variables::named_variables;
 pub use nearest::Suggestion;
 pub use path_template::{PathTemplate, Placeholder};
 pub use platforms::{
