@@ -172,10 +172,12 @@ impl Engine {
         for row in rows {
             let is_it = row.clone.is_none() || (identity::read(here).is_none() && !self.is_another(&row).await?);
             if is_it {
-                let known = Repository { clone: identity::read_or_make(here), ..row };
-                let mut db = self.store.write().await?;
-                db.update_repository(&known).await?;
-                db.commit().await?;
+                let known = Repository { clone: identity::read_or_make(here), ..row.clone() };
+                if known != row {
+                    let mut db = self.store.write().await?;
+                    db.update_repository(&known).await?;
+                    db.commit().await?;
+                }
                 return self.refresh_row(known, git).await.map(Some);
             }
         }
