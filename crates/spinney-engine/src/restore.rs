@@ -90,7 +90,7 @@ impl Engine {
             observer(Notice::Warning(Warning::Minor { what }));
         }
         if workspace.path.exists() {
-            return Err(refused(format!("`{}` is taken by now", workspace.path.display())));
+            return Err(refused(format!("`{}` is taken by now: move it away first", workspace.path.display())));
         }
         let data = RestoreData { removal, rename };
         self.check_branch(context, workspace, &data).await?;
@@ -172,6 +172,9 @@ impl Engine {
         let entries = context.git.load_worktrees().await?;
         if let Some(entry) = entries.iter().find(|entry| entry.branch.as_ref() == Some(branch)) {
             return Err(taken(branch, format!("it is checked out at `{}`", entry.path.display())));
+        }
+        if let Some(existing) = context.git.branch_conflict(branch).await? {
+            return Err(taken(branch, format!("`{existing}` is in its way: one would be a directory of the other")));
         }
         match (context.git.load_branch(branch).await?, &data.removal.tip) {
             (Some(now), Some(then)) if now != *then => {

@@ -141,6 +141,17 @@ fn a_branch_that_was_taken_meanwhile_is_a_choice() {
     story.cli.run(&["restore", "issue-1", "--branch", "issue-1-old"]).ok();
     assert_eq!((work.head(), work.git(&["branch", "--show-current"])), (tip, "issue-1-old".to_owned()));
     assert_eq!(story.repository.git(&["rev-parse", "issue-1"]), story.repository.head(), "theirs stays where it is");
+    // One that it could not stand beside is a choice, too.
+    story.cli.run(&["rm", "issue-1", "--force"]).ok();
+    story.repository.git(&["branch", "-D", "issue-1-old"]);
+    story.repository.git(&["branch", "issue-1-old/other", "main"]);
+    refused(&story.cli, 5, &["restore", "issue-1"]).says(&["issue-1-old/other"]).hints(&["--branch"]);
+    // And so is what stands in its place.
+    fs::create_dir(&work.path).unwrap();
+    refused(&story.cli, 1, &["restore", "issue-1", "--branch", "again"]).says(&["move it away"]);
+    fs::remove_dir(&work.path).unwrap();
+    story.cli.run(&["restore", "issue-1", "--branch", "again"]).ok();
+    assert_eq!(work.git(&["branch", "--show-current"]), "again");
 }
 
 #[test]
