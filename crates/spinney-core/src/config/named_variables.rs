@@ -44,7 +44,8 @@ mod tests {
 
     #[test]
     fn every_key_that_names_a_variable_counts() {
-        let keys: Vec<&str> = keys().iter().map(|known| known.key.as_str()).filter(|key| key.ends_with(ENDING)).collect();
+        let keys: Vec<&str> =
+            keys().iter().map(|known| known.key.as_str()).filter(|key| key.ends_with(ENDING)).collect();
         assert!(keys.len() >= 10, "{keys:?}");
         for (number, key) in keys.iter().enumerate() {
             let mut layers = Layers::new();

@@ -166,11 +166,12 @@ impl Engine {
                 Ok(context) => context,
                 Err(error) => {
                     let fact = format!("{name} at {}: {error}", place.display());
+                    let found = "run any spinney command where it stands now, and it is found by its id";
                     let fix = match error {
-                        Error::RepositoryAway { .. } | Error::Replaced { .. } => error.hints().join("; "),
-                        _ => format!("put it back, or spinney repo rm {name}"),
+                        Error::RepositoryAway { .. } | Error::Replaced { .. } => found,
+                        _ => "put it back",
                     };
-                    checks.push(Check::bad("repository", fact, fix));
+                    checks.push(Check::bad("repository", fact, format!("{fix}; or spinney repo rm {name}")));
                     continue;
                 }
             };
