@@ -111,3 +111,18 @@ fn a_file_with_holes_comes_back_with_its_holes_and_quickly() {
     }
     assert!(took < Duration::from_secs(40), "it took {took:?}");
 }
+
+#[test]
+fn an_index_in_two_files_is_no_process_at_work() {
+    let story = Story::new();
+    let work = Work::new(&story, "1");
+    work.write("kept.txt", "kept");
+    work.git(&["add", "kept.txt"]);
+    work.git(&["update-index", "--split-index"]);
+    // On no branch git looks at the very files that are to be purged.
+    work.git(&["checkout", "--quiet", "--detach"]);
+    story.cli.run(&["rm", "issue-1", "--force"]).ok();
+    story.cli.run(&["trash", "purge", "issue-1"]).ok();
+    story.cli.run(&["restore", "issue-1"]).ok();
+    assert_eq!(work.git(&["status", "--porcelain"]), "A  kept.txt");
+}

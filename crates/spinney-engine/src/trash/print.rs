@@ -11,6 +11,16 @@ use spinney_core::names::Hasher;
 
 /// Prints a directory; one that is not there is that.
 pub(super) fn of(directory: &Path) -> io::Result<String> {
+    print(directory, |_| false)
+}
+
+/// Prints git's directory of a workspace. Git sets the times of the file that an index shares whenever it reads one; what is
+/// in such a file never changes.
+pub(super) fn of_admin_dir(directory: &Path) -> io::Result<String> {
+    print(directory, |path| path.as_os_str().as_bytes().starts_with(b"sharedindex."))
+}
+
+fn print(directory: &Path, is_timeless: impl Fn(&Path) -> bool) -> io::Result<String> {
     let mut print = Hasher::default();
     let mut places = vec![PathBuf::new()];
     while let Some(place) = places.pop() {
@@ -23,6 +33,7 @@ pub(super) fn of(directory: &Path) -> io::Result<String> {
             let path = place.join(name);
             let found = fs::symlink_metadata(directory.join(&path))?;
             let times = (found.mtime(), found.mtime_nsec(), found.ctime(), found.ctime_nsec());
+            let times = (!is_timeless(&path)).then_some(times);
             print.update(path.as_os_str().as_bytes());
             print.update(format!("\0{} {} {} {times:?}\0", found.ino(), found.size(), found.mode()).as_bytes());
             if found.is_dir() {

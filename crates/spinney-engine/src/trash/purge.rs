@@ -212,7 +212,7 @@ impl Engine {
         data: &PurgeData,
     ) -> Result<Option<PathBuf>> {
         let print = |tree: &Path, admin_dir: &Path| {
-            let printed = print::of(tree).and_then(|tree| Ok((tree, print::of(admin_dir)?)));
+            let printed = print::of(tree).and_then(|tree| Ok((tree, print::of_admin_dir(admin_dir)?)));
             printed.map_err(Error::files(tree, "read"))
         };
         for _ in 0..TRIES {
