@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use spinney_core::AccountName;
 use spinney_core::config::{Config, Layers};
@@ -63,7 +63,13 @@ impl Engine {
             git: Arc::default(),
             on_wait: None,
         };
-        engine.follow_home().await?;
+        let since = Instant::now();
+        // Done twice it is as good as done once.
+        while let Err(error) = engine.follow_home().await {
+            if !error.is_cut_off() || since.elapsed() >= patience {
+                return Err(error);
+            }
+        }
         Ok(engine)
     }
 

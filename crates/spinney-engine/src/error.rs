@@ -221,6 +221,12 @@ impl Error {
         spinney_core::in_full(self)
     }
 
+    /// Whether the database's server went away in the middle: done again, all of it may succeed, or turn out to be done.
+    #[must_use]
+    pub fn is_cut_off(&self) -> bool {
+        matches!(self, Self::Store(error) if error.is_cut_off())
+    }
+
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         use spinney_git::Error as Git;

@@ -5,7 +5,7 @@ use spinney_core::{Operation, OperationId, OperationKind, OperationStatus};
 use crate::accounts::account_name;
 use crate::journal;
 use crate::notice::{Notice, Observer, Warning};
-use crate::{Engine, Error, Result};
+use crate::{Engine, Result};
 
 impl Engine {
     /// Finishes or undoes what dead processes left open on this node, whichever account's it is: one indexed query when
@@ -18,7 +18,7 @@ impl Engine {
         for operation in open {
             match self.recover_one(&operation.id, observer).await {
                 Ok(()) => {}
-                Err(Error::Store(error)) if error.is_cut_off() => return Err(error.into()),
+                Err(error) if error.is_cut_off() => return Err(error),
                 Err(error) => {
                     let (kind, error) = (operation.kind, error.in_full());
                     let what = format!("a {kind} that was left half done can't be picked up: {error}");

@@ -27,7 +27,7 @@ impl Cut for Error {
 
 impl Cut for spinney_engine::Error {
     fn is_cut_off(&self) -> bool {
-        matches!(self, Self::Store(error) if error.is_cut_off())
+        self.is_cut_off()
     }
 }
 

@@ -20,7 +20,6 @@ use tokio::time::sleep;
 
 use super::setup::Place;
 use super::{End, Run, Step};
-use crate::outage::Cut;
 
 /// How long to wait before each further try of a push that failed for a passing reason.
 const PUSH_AGAIN_AFTER: [Duration; 4] =

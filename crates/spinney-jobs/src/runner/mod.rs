@@ -33,7 +33,9 @@ mod tracker;
 mod turn;
 mod turns;
 
-use spinney_core::{Cancel, Job, JobEvent, JobId, JobPhase, JobStatus, RepositoryName, SessionStatus, Timestamp};
+use spinney_core::{
+    AccountName, Cancel, Job, JobEvent, JobId, JobPhase, JobStatus, RepositoryName, SessionStatus, Timestamp,
+};
 use spinney_engine::{Context, ErrorKind, fail};
 
 use crate::control::{Control, Stop};
@@ -120,6 +122,15 @@ impl<E: Into<Error>> From<E> for End {
 }
 
 impl Jobs<'_> {
+    /// The account of a job, which says whose it is, whoever started its process; none for one that is unknown.
+    pub async fn owner(&self, id: &JobId) -> Result<Option<AccountName>> {
+        match through(async || self.load(id).await).await {
+            Ok(job) => Ok(job.account.parse().ok()),
+            Err(Error::UnknownJob { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Runs a job from its turn to its end. For the process that was started for it, and for no other: it adopts orphaned
     /// processes and ends them.
     pub async fn run(&self, id: &JobId, limits: &dyn ConfiguredLimits) -> Result<JobStatus> {

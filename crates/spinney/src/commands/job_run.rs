@@ -1,11 +1,10 @@
 //! `spinney job-run`: the process of one job. Started by others, with the job's lock as its standard input.
 
 use clap::Args;
-use spinney_core::account::InvalidAccountName;
 use spinney_core::{AccountName, JobId};
 
 use crate::app::App;
-use crate::error::{CliError, Result};
+use crate::error::Result;
 use crate::jobs;
 
 /// Run one job from its turn to its end
@@ -18,11 +17,7 @@ pub struct JobRunArgs {
 pub async fn run(app: &App, args: JobRunArgs) -> Result<u8> {
     app.take_interrupts();
     let engine = app.open_patient_engine(spinney_jobs::STORE_PATIENCE).await?;
-    // The job says whose it is, whoever started its process.
-    let account = match engine.store().read().await?.job(&args.id).await? {
-        Some(job) => job.account.parse().map_err(|error: InvalidAccountName| CliError::failed(error.to_string()))?,
-        None => AccountName::local(),
-    };
+    let account = jobs::open(app, &engine)?.owner(&args.id).await?.unwrap_or_else(AccountName::local);
     let engine = engine.for_account(&account);
     // What can't be finished is met again where the job's log tells it.
     let _ = engine.recover(&|_| {}).await;
