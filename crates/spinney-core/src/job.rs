@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::workspace::words;
 use crate::{
     BranchName, CommitId, JobId, Method, NodeId, Platform, RepositoryId, RepositoryName, ScheduleName, SessionId,
-    Timestamp, Work, WorkspaceId,
+    Timestamp, WaitsFor, Work, WorkspaceId,
 };
 
 words!(
@@ -98,8 +98,8 @@ pub struct Job {
     /// Who asked.
     pub trigger: Platform,
     pub status: JobStatus,
-    /// What it waits for, for people, while it is pending.
-    pub waits_for: Option<String>,
+    /// What it waits for while it is pending.
+    pub waits_for: Option<WaitsFor>,
     pub cancel: Cancel,
     /// How often it was started; at least one once it ran.
     pub attempt: u32,

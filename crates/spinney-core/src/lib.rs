@@ -3,12 +3,14 @@
 //! Nothing here does I/O. Every other crate speaks in these types, so a word that is wrong here is wrong everywhere.
 
 pub mod account;
+pub mod actor;
 pub mod agent;
 pub mod branch;
 mod checked_text;
 pub mod commit;
 pub mod config;
 pub mod delivery;
+pub mod event;
 pub mod evidence;
 pub mod forge;
 pub mod id;
@@ -27,14 +29,17 @@ pub mod time;
 pub mod token;
 pub mod variables;
 pub mod verdict;
+pub mod waits_for;
 pub mod work;
 pub mod workspace;
 
 pub use account::{Account, AccountName};
+pub use actor::Actor;
 pub use agent::{AgentName, RuntimeName};
 pub use branch::{BranchName, InvalidBranchName};
 pub use commit::CommitId;
 pub use delivery::{Delivery, DeliveryStatus};
+pub use event::{Event, Finding, Recorded};
 pub use evidence::{Evidence, EvidenceKind, Merge};
 pub use forge::{Forge, ForgeError, ForgeKind};
 pub use id::{CloneId, JobId, NodeId, OperationId, RepositoryId, SessionId, TokenId, WorkspaceId};
@@ -54,5 +59,6 @@ pub use secret::Secret;
 pub use time::Timestamp;
 pub use token::{Scope, Token, TokenKind, TokenName, TokenSecret};
 pub use verdict::{Consent, Reason, ReasonCode, Remover, Sweep, Verdict};
+pub use waits_for::{NoRoom, WaitsFor};
 pub use work::{Work, WorkKind};
 pub use workspace::{Method, Platform, Populate, Provider, STATE_FILE, Size, Warm, Workspace, WorkspaceStatus};

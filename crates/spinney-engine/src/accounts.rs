@@ -16,7 +16,7 @@ impl Engine {
         if !db.insert_account(&account).await? {
             return Err(Error::AccountTaken { name: account.name });
         }
-        events::record_account(&mut db, &self.account, &account, "account.added")?;
+        events::record_account_added(&mut db, &self.account, &account)?;
         db.commit().await?;
         Ok(account)
     }

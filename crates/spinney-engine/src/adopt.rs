@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use spinney_core::names::{MAX_GENERATED_BYTES, slug};
 use spinney_core::workspace::Metadata;
-use spinney_core::{BranchName, Method, NodeId, Platform, Work, WorkKind, Workspace, WorkspaceId, WorkspaceStatus};
+use spinney_core::{
+    BranchName, Event, Method, NodeId, Platform, Work, WorkKind, Workspace, WorkspaceId, WorkspaceStatus,
+};
 use spinney_git::{POINTER_BYTES, Worktree, WorktreeEntry, read_regular_text};
 use spinney_store::Connection;
 
@@ -277,7 +279,7 @@ impl Engine {
         for (platform, id) in &origin.conversations {
             bind_free(&mut db, &workspace, *platform, id).await?;
         }
-        events::record(&mut db, &workspace, "workspace.adopted")?;
+        events::record(&mut db, &workspace, Event::WorkspaceAdopted)?;
         db.commit().await?;
         fail::point("adopt.recorded")?;
         self.mark_adopted(context, worktree, &workspace).await?;

@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use spinney_core::config::Placeholder;
 use spinney_core::workspace::Metadata;
 use spinney_core::{
-    BranchName, CommitId, Method, Operation, OperationKind, OperationStatus, Populate, Timestamp, Work, WorkKind,
-    Workspace, WorkspaceId, WorkspaceStatus,
+    BranchName, CommitId, Event, Method, Operation, OperationKind, OperationStatus, Populate, Timestamp, Work,
+    WorkKind, Workspace, WorkspaceId, WorkspaceStatus,
 };
 use spinney_git::Start;
 use spinney_store::Connection;
@@ -302,7 +302,7 @@ impl Engine {
         let mut db = self.store.write().await?;
         db.delete_ports(&workspace.id).await?;
         if gone && !data.again {
-            events::record(&mut db, workspace, "workspace.undone")?;
+            events::record(&mut db, workspace, Event::WorkspaceUndone)?;
             db.delete_workspace(&workspace.id).await?;
         } else {
             let mut kept = workspace.clone();

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use spinney_core::AccountName;
 use spinney_core::config::{Config, Layers};
+use spinney_core::{AccountName, Actor};
 use spinney_git::{Git, GitOptions, OnWait};
 use spinney_store::{Store, StoreUrl};
 use tokio::sync::OnceCell;
@@ -24,8 +24,8 @@ pub struct EngineOptions {
     pub environment: Vec<(OsString, OsString)>,
 }
 
-/// What it does and finds is one account's. What accounts have in common is shared with the engines of others.
-#[derive(Debug)]
+/// What it does and finds is one account's. What accounts have in common is shared with the engines of others. Cheap to clone.
+#[derive(Debug, Clone)]
 pub struct Engine {
     pub(crate) account: String,
     pub(crate) home: Home,
@@ -82,16 +82,13 @@ impl Engine {
     /// The engine of another account: on the same home and store, with the same configuration and git.
     #[must_use]
     pub fn for_account(&self, account: &AccountName) -> Self {
-        Self {
-            account: account.to_string(),
-            home: self.home.clone(),
-            layers: Arc::clone(&self.layers),
-            environment: Arc::clone(&self.environment),
-            config: Arc::clone(&self.config),
-            store: self.store.clone(),
-            git: Arc::clone(&self.git),
-            on_wait: self.on_wait.clone(),
-        }
+        Self { account: account.to_string(), ..self.clone() }
+    }
+
+    /// The same engine, for somebody whom the audit log is to name.
+    #[must_use]
+    pub fn acting_as(&self, actor: Actor) -> Self {
+        Self { store: self.store.acting_as(actor), ..self.clone() }
     }
 
     #[must_use]

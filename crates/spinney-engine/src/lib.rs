@@ -72,7 +72,6 @@ pub use import::{Found, Import, Imports, Left};
 pub use inspect::{Details, Shown};
 pub use lookup::Among;
 pub use pool::{Drained, Filled, MemberState, Patience, PoolMember, PoolStatus, PoolStatuses, Reading};
-pub use reconcile::Finding;
 pub use remove::Removed;
 pub use repositories::AddRepository;
 pub use request::{Continued, Request, Resolution};

@@ -8,7 +8,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use spinney_core::{Repository, Workspace};
+use spinney_core::{Event, Repository, Workspace};
 use spinney_git::{POINTER_BYTES, read_regular_text};
 
 use crate::lookup::Among;
@@ -52,7 +52,7 @@ impl Engine {
         let mut db = self.store.write().await?;
         db.update_repository(&now).await?;
         self.follow_workspaces(&mut db, &now, &moved).await?;
-        events::record_repository(&mut db, &now, "repository.moved")?;
+        events::record_repository(&mut db, &now, Event::RepositoryMoved)?;
         db.commit().await?;
         drop(lock);
         Ok(now)

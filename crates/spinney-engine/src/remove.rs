@@ -12,8 +12,8 @@
 
 use serde::{Deserialize, Serialize};
 use spinney_core::{
-    CommitId, Consent, Job, JobId, Merge, Operation, OperationKind, OperationStatus, Remover, Timestamp, Verdict, Work,
-    Workspace, WorkspaceStatus,
+    CommitId, Consent, Event, Job, JobId, Merge, Operation, OperationKind, OperationStatus, Remover, Timestamp,
+    Verdict, Work, Workspace, WorkspaceStatus,
 };
 use spinney_git::Worktree;
 
@@ -245,7 +245,7 @@ impl Engine {
         db.delete_ports(&workspace.id).await?;
         db.unbind_conversations(&workspace.id).await?;
         journal::close(&mut db, operation, OperationStatus::Done, None).await?;
-        events::record(&mut db, &workspace, "workspace.removed")?;
+        events::record(&mut db, &workspace, Event::WorkspaceRemoved)?;
         db.commit().await?;
         fail::point("remove.settled")?;
         links::drop(&self.home, &workspace);

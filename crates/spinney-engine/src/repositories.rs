@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use spinney_core::account::LOCAL;
-use spinney_core::{Repository, RepositoryId, RepositoryName, Timestamp, Workspace, WorkspaceStatus};
+use spinney_core::{Event, Repository, RepositoryId, RepositoryName, Timestamp, Workspace, WorkspaceStatus};
 use spinney_git::without_credentials;
 use spinney_store::Connection;
 
@@ -128,12 +128,12 @@ impl Engine {
                 // Another machine's clone of the same remote: it is one repository.
                 let joined = Repository { id, name, ..repository.clone() };
                 if db.insert_clone(&joined).await? {
-                    events::record_repository(&mut db, &joined, "repository.added")?;
+                    events::record_repository(&mut db, &joined, Event::RepositoryAdded)?;
                     db.commit().await?;
                     return Ok(joined);
                 }
             } else if db.insert_repository(&repository).await? {
-                events::record_repository(&mut db, &repository, "repository.added")?;
+                events::record_repository(&mut db, &repository, Event::RepositoryAdded)?;
                 db.commit().await?;
                 return Ok(repository);
             }
@@ -417,7 +417,7 @@ impl Engine {
         check_unused(&mut db, repository, |_| true).await?;
         self.forget_settings(&repository.id);
         if db.delete_repository(&repository.node, &repository.id).await? {
-            events::record_repository(&mut db, repository, "repository.removed")?;
+            events::record_repository(&mut db, repository, Event::RepositoryRemoved)?;
         }
         Ok(db.commit().await?)
     }

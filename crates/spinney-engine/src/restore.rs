@@ -10,7 +10,7 @@
 use serde::{Deserialize, Serialize};
 use spinney_core::names::for_message;
 use spinney_core::{
-    BranchName, CommitId, Operation, OperationKind, OperationStatus, Timestamp, Work, Workspace, WorkspaceStatus,
+    BranchName, CommitId, Event, Operation, OperationKind, OperationStatus, Timestamp, Work, Workspace, WorkspaceStatus,
 };
 use spinney_git::{Head, Worktree};
 
@@ -226,7 +226,7 @@ impl Engine {
         let mut db = self.store.write().await?;
         db.update_workspace(&workspace, &[WorkspaceStatus::Creating]).await?;
         journal::close(&mut db, operation, OperationStatus::Done, None).await?;
-        events::record(&mut db, &workspace, "workspace.restored")?;
+        events::record(&mut db, &workspace, Event::WorkspaceRestored)?;
         db.commit().await?;
         fail::point("restore.settled")?;
         self.retire_archive(&workspace);

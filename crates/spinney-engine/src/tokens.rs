@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use spinney_core::{Scope, Token, TokenKind, TokenName, TokenSecret};
+use spinney_core::{Event, Scope, Token, TokenKind, TokenName, TokenSecret};
 
 use crate::{Engine, Error, Result, events};
 
@@ -29,7 +29,7 @@ impl Engine {
         if !db.insert_token(&token, &secret.hash()).await? {
             return Err(Error::TokenTaken { account: token.account, name: token.name });
         }
-        events::record_token(&mut db, &token, "token.created")?;
+        events::record_token(&mut db, &token, Event::TokenCreated)?;
         db.commit().await?;
         Ok((token, secret))
     }
@@ -50,7 +50,7 @@ impl Engine {
         db.delete_token(&account, &token.id).await?;
         // A browser that was logged in with it is logged out.
         db.delete_sessions_named(&account, &token.name).await?;
-        events::record_token(&mut db, &token, "token.revoked")?;
+        events::record_token(&mut db, &token, Event::TokenRevoked)?;
         db.commit().await?;
         Ok(token)
     }

@@ -1,7 +1,7 @@
 //! Whose turn it is: at most `max_workers` jobs at once on a node, of an agent at most as many as it says, one in a
 //! place; first come, first served among those that could start.
 
-use spinney_core::{Job, JobId, JobStatus};
+use spinney_core::{Job, JobId, JobStatus, WaitsFor};
 
 /// How many may run at once.
 #[derive(Debug, Clone, Copy)]
@@ -12,20 +12,21 @@ pub(crate) struct Limits {
 }
 
 /// Says what a job has to wait for; none when it may start. `jobs` are the node's jobs that are not over, in order.
-pub(crate) fn waits_for(jobs: &[Job], id: &JobId, limits: Limits) -> Option<String> {
-    let Some(position) = jobs.iter().position(|job| job.id == *id) else { return Some("its own record".to_owned()) };
+pub(crate) fn waits_for(jobs: &[Job], id: &JobId, limits: Limits) -> Option<WaitsFor> {
+    let Some(position) = jobs.iter().position(|job| job.id == *id) else { return Some(WaitsFor::Record) };
     let job = &jobs[position];
     let running = || jobs.iter().filter(|other| other.status == JobStatus::Running);
     if let Some(other) = holder(jobs, job) {
-        return Some(format!("job {} of `{}`, which has {}", other.id, other.agent, other.work.workspace_name()));
+        let (job, agent) = (other.id.clone(), other.agent.clone());
+        return Some(WaitsFor::Holder { job, agent, workspace: other.work.workspace_name() });
     }
     // Of two that want the same place, the older goes first.
     if let Some(older) = jobs[..position].iter().find(|older| older.status == JobStatus::Pending && contend(older, job))
     {
-        return Some(format!("job {} of `{}`, which asked first", older.id, older.agent));
+        return Some(WaitsFor::Older { job: older.id.clone(), agent: older.agent.clone() });
     }
-    if let Some(of_agent) = busy_agent(jobs, position, limits.max_concurrent) {
-        return Some(format!("agent `{}` ({of_agent} of {} busy)", job.agent, limits.max_concurrent));
+    if let Some(busy) = busy_agent(jobs, position, limits.max_concurrent) {
+        return Some(WaitsFor::Agent { agent: job.agent.clone(), busy, limit: limits.max_concurrent });
     }
     // Who comes later does not wait behind a job that waits for its place or its agent.
     let is_ahead = |(index, older): &(usize, &Job)| {
@@ -35,8 +36,8 @@ pub(crate) fn waits_for(jobs: &[Job], id: &JobId, limits: Limits) -> Option<Stri
             && busy_agent(jobs, *index, older.request.max_concurrent).is_none()
     };
     let (busy, ahead) = (running().count(), jobs.iter().enumerate().take(position).filter(is_ahead).count());
-    let max = limits.max_workers as usize;
-    (busy + ahead >= max).then(|| format!("a worker ({busy} of {max} busy)"))
+    let limit = limits.max_workers;
+    (busy + ahead >= limit as usize).then_some(WaitsFor::Worker { busy, limit })
 }
 
 /// How many jobs of a job's agent run, where those and the ones that come before it are as many as may.
@@ -115,7 +116,7 @@ pub(crate) mod tests {
     }
 
     fn waits(jobs: &[Job], index: usize, limits: Limits) -> Option<String> {
-        waits_for(jobs, &jobs[index].id, limits)
+        waits_for(jobs, &jobs[index].id, limits).map(|what| what.to_string())
     }
 
     #[test]

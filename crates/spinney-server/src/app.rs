@@ -93,7 +93,7 @@ impl App {
 
     /// The engine of whoever asks.
     pub(crate) fn engine_of(&self, caller: &Caller) -> Arc<Engine> {
-        self.engine_for(&caller.account)
+        Arc::new(self.0.engine.for_account(&caller.account).acting_as(caller.actor()))
     }
 
     pub(crate) fn engine_for(&self, account: &AccountName) -> Arc<Engine> {

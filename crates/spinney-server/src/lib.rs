@@ -25,6 +25,7 @@ pub mod routes;
 mod schedules;
 mod serve;
 mod stop;
+mod tally;
 
 pub use error::ApiError;
 pub use listen::TlsError;

@@ -1,5 +1,6 @@
 //! Schedules of agents and chores of the daemon, as one list that can be asked and told.
 
+use spinney_core::Event;
 use spinney_engine::Engine;
 use spinney_jobs::schedules::{Listed, Selector, write_change};
 
@@ -68,12 +69,12 @@ async fn change_chore(app: &App, engine: &Engine, chore: Chore, change: Change) 
             Change::Pause => (row.paused, row.pause_reason) = (true, Some("paused by a person".to_owned())),
             Change::Resume => (row.paused, row.pause_reason, row.failures) = (false, None, 0),
         }
-        let kind = match change {
-            Change::RunNow => "schedule.asked",
-            Change::Pause => "schedule.paused",
-            Change::Resume => "schedule.resumed",
+        let what = match change {
+            Change::RunNow => Event::ScheduleAsked,
+            Change::Pause => Event::SchedulePaused,
+            Change::Resume => Event::ScheduleResumed,
         };
-        if write_change(engine, &mut row, kind).await? {
+        if write_change(engine, &mut row, what).await? {
             app.chores_asked().notify_one();
             return Ok(document::Schedule::of_chore(&row));
         }

@@ -3,14 +3,15 @@
 use std::fmt;
 use std::sync::Arc;
 
+use spinney_core::{Actor, Recorded};
 use sqlx::any::{AnyArguments, AnyRow};
 use sqlx::query::Query;
 use sqlx::{Any, AnyConnection};
 use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit};
 
+use crate::Error;
 use crate::dialect::Dialect;
 use crate::store::Shared;
-use crate::{Error, Event};
 
 /// A connection, plain or in a transaction; goes back to its store when it is dropped.
 pub struct Connection {
@@ -22,7 +23,8 @@ pub struct Connection {
     /// again: the server may have closed it.
     is_sound: bool,
     /// What the transaction is to tell once it is committed.
-    pub(crate) events: Vec<Event>,
+    pub(crate) events: Vec<Recorded>,
+    actor: Arc<Actor>,
     _permit: OwnedSemaphorePermit,
     _writer: Option<OwnedMutexGuard<()>>,
 }
@@ -36,14 +38,19 @@ enum Transaction {
 }
 
 impl Connection {
-    pub(crate) fn plain(shared: Arc<Shared>, inner: AnyConnection, permit: OwnedSemaphorePermit) -> Self {
-        let transaction = Transaction::None;
+    pub(crate) fn plain(
+        shared: Arc<Shared>,
+        actor: Arc<Actor>,
+        inner: AnyConnection,
+        permit: OwnedSemaphorePermit,
+    ) -> Self {
         Self {
             shared,
             inner: Some(inner),
-            transaction,
+            transaction: Transaction::None,
             is_sound: true,
             events: Vec::new(),
+            actor,
             _permit: permit,
             _writer: None,
         }
@@ -52,13 +59,25 @@ impl Connection {
     /// Wraps a connection that is about to begin a transaction.
     pub(crate) fn transaction(
         shared: Arc<Shared>,
+        actor: Arc<Actor>,
         inner: AnyConnection,
         permit: OwnedSemaphorePermit,
         writer: Option<OwnedMutexGuard<()>>,
     ) -> Self {
-        let transaction = Transaction::Open;
-        let events = Vec::new();
-        Self { shared, inner: Some(inner), transaction, is_sound: true, events, _permit: permit, _writer: writer }
+        let mut own = Self::plain(shared, actor, inner, permit);
+        own.transaction = Transaction::Open;
+        own._writer = writer;
+        own
+    }
+
+    /// From here on it is for somebody else, whom the transaction itself found out.
+    pub fn act_as(&mut self, actor: Actor) {
+        self.actor = Arc::new(actor);
+    }
+
+    /// Whoever it was lent to.
+    pub(crate) fn actor(&self) -> &Arc<Actor> {
+        &self.actor
     }
 
     /// Makes the changes of a transaction last. On a plain connection they do already.

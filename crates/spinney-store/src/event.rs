@@ -2,7 +2,8 @@
 //!
 //! Whoever has seen a number has seen every smaller one: numbers become visible in their order, and none is used twice.
 
-use spinney_core::{JobId, RepositoryId, Timestamp, WorkspaceId};
+use serde_json::json;
+use spinney_core::{Actor, Event, Job, JobId, Recorded, Repository, RepositoryId, Timestamp, Workspace, WorkspaceId};
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 
@@ -11,20 +12,50 @@ use crate::{Connection, Error};
 
 macro_rules! events_sql {
     ($rest:literal) => {
-        concat!("SELECT id, account, kind, workspace_id, repository_id, job_id, detail, at FROM events ", $rest)
+        concat!("SELECT id, account, actor, kind, workspace_id, repository_id, job_id, detail, at FROM events ", $rest)
     };
 }
 
-/// Something that happened. It stays when what it tells about is gone.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Event {
+/// What an event is about.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Subject {
     pub account: String,
-    pub kind: String,
     pub workspace_id: Option<WorkspaceId>,
     pub repository_id: Option<RepositoryId>,
     pub job_id: Option<JobId>,
-    pub detail: serde_json::Value,
-    pub at: Timestamp,
+}
+
+impl Subject {
+    /// Nothing but an account.
+    #[must_use]
+    pub fn account(name: &str) -> Self {
+        Self { account: name.to_owned(), ..Self::default() }
+    }
+
+    #[must_use]
+    pub fn workspace(workspace: &Workspace) -> Self {
+        Self {
+            account: workspace.account.clone(),
+            workspace_id: Some(workspace.id.clone()),
+            repository_id: Some(workspace.repository_id.clone()),
+            job_id: None,
+        }
+    }
+
+    #[must_use]
+    pub fn repository(repository: &Repository) -> Self {
+        Self { repository_id: Some(repository.id.clone()), ..Self::account(&repository.account) }
+    }
+
+    #[must_use]
+    pub fn job(job: &Job) -> Self {
+        Self {
+            account: job.account.clone(),
+            workspace_id: job.workspace_id.clone(),
+            repository_id: Some(job.repository_id.clone()),
+            job_id: Some(job.id.clone()),
+        }
+    }
 }
 
 /// Which events are meant: those of all that is named.
@@ -35,35 +66,28 @@ pub struct EventFilter {
     pub job: Option<JobId>,
 }
 
-/// New workspaces, by whether they came from a pool.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Claims {
-    pub hits: u64,
-    pub misses: u64,
-    /// The number of the last event that was counted.
-    pub up_to: i64,
-}
-
-fn event(row: &AnyRow) -> Result<(i64, Event), Error> {
+fn event(row: &AnyRow) -> Result<(i64, Recorded), Error> {
     let mut row = Reader::new("events", row);
     let id = row.number()?;
-    let event = Event {
-        account: row.text()?,
-        kind: row.text()?,
-        workspace_id: row.optional_parsed()?,
-        repository_id: row.optional_parsed()?,
-        job_id: row.optional_parsed()?,
-        detail: row.json()?,
-        at: row.time()?,
-    };
-    Ok((id, event))
+    let account = row.text()?;
+    // Whoever a newer version names, or an older one did not name, is not known.
+    let actor = row.optional_text()?.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or(Actor::Unknown);
+    let kind = row.text()?;
+    let (workspace_id, repository_id, job_id) =
+        (row.optional_parsed()?, row.optional_parsed()?, row.optional_parsed()?);
+    let event = Event::of_parts(kind, row.json()?);
+    Ok((id, Recorded { account, actor, workspace_id, repository_id, job_id, event, at: row.time()? }))
 }
 
 impl Connection {
-    /// Adds an event to the log, as the last thing that the transaction does: it is numbered by the commit.
-    pub fn record_event(&mut self, event: Event) -> Result<(), Error> {
+    /// Adds an event to the log, as the last thing that the transaction does: it is numbered by the commit. Who did it is
+    /// whoever the store was opened for ([`crate::Store::acting_as`]).
+    pub fn record(&mut self, about: Subject, event: Event) -> Result<(), Error> {
         self.require_transaction()?;
-        self.events.push(event);
+        let Subject { account, workspace_id, repository_id, job_id } = about;
+        let actor = Actor::clone(self.actor());
+        let at = Timestamp::now();
+        self.events.push(Recorded { account, actor, workspace_id, repository_id, job_id, event, at });
         Ok(())
     }
 
@@ -73,32 +97,34 @@ impl Connection {
         if let Some(lock) = self.dialect().lock_events().filter(|_| !events.is_empty()) {
             self.run(lock).await?;
         }
-        for event in events {
+        for recorded in events {
+            let (kind, detail) = recorded.event.parts();
             let query = sqlx::query(
-                "INSERT INTO events (account, kind, workspace_id, repository_id, job_id, detail, at)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7)",
+                "INSERT INTO events (account, actor, kind, workspace_id, repository_id, job_id, detail, at)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
             )
-            .bind(event.account)
-            .bind(event.kind)
-            .bind(event.workspace_id.as_ref().map(WorkspaceId::as_str))
-            .bind(event.repository_id.as_ref().map(RepositoryId::as_str))
-            .bind(event.job_id.as_ref().map(JobId::as_str))
-            .bind(event.detail.to_string())
-            .bind(event.at.as_millisecond());
+            .bind(recorded.account)
+            .bind(json!(recorded.actor).to_string())
+            .bind(kind)
+            .bind(recorded.workspace_id.as_ref().map(WorkspaceId::as_str))
+            .bind(recorded.repository_id.as_ref().map(RepositoryId::as_str))
+            .bind(recorded.job_id.as_ref().map(JobId::as_str))
+            .bind(detail.to_string())
+            .bind(recorded.at.as_millisecond());
             self.execute(query).await?;
         }
         Ok(())
     }
 
     /// Loads an account's events after a number, oldest first, each with its own number.
-    pub async fn events(&mut self, account: &str, after: i64, limit: u32) -> Result<Vec<(i64, Event)>, Error> {
+    pub async fn events(&mut self, account: &str, after: i64, limit: u32) -> Result<Vec<(i64, Recorded)>, Error> {
         let query = sqlx::query(events_sql!("WHERE account = $1 AND id > $2 ORDER BY id LIMIT $3"));
         let query = query.bind(account).bind(after).bind(i64::from(limit));
         self.fetch_all(query).await?.iter().map(event).collect()
     }
 
     /// Loads the events of all accounts after a number, oldest first.
-    pub async fn events_after(&mut self, after: i64, limit: u32) -> Result<Vec<(i64, Event)>, Error> {
+    pub async fn events_after(&mut self, after: i64, limit: u32) -> Result<Vec<(i64, Recorded)>, Error> {
         let query = sqlx::query(events_sql!("WHERE id > $1 ORDER BY id LIMIT $2"));
         let query = query.bind(after).bind(i64::from(limit));
         self.fetch_all(query).await?.iter().map(event).collect()
@@ -111,7 +137,7 @@ impl Connection {
         before: Option<i64>,
         filter: &EventFilter,
         limit: u32,
-    ) -> Result<Vec<(i64, Event)>, Error> {
+    ) -> Result<Vec<(i64, Recorded)>, Error> {
         let named = [
             ("workspace_id", filter.workspace.as_ref().map(WorkspaceId::as_str)),
             ("repository_id", filter.repository.as_ref().map(RepositoryId::as_str)),
@@ -129,30 +155,6 @@ impl Connection {
         let query = sqlx::query(AssertSqlSafe(sql)).bind(account).bind(before.unwrap_or(i64::MAX));
         let query = values.into_iter().fold(query, sqlx::query::Query::bind);
         self.fetch_all(query).await?.iter().map(event).collect()
-    }
-
-    /// Counts an account's new workspaces after an event by whether they came from the pool; tells up to which it looked.
-    pub async fn count_claims(&mut self, account: &str, after: i64) -> Result<Claims, Error> {
-        let query = sqlx::query(
-            "SELECT COUNT(CASE WHEN detail LIKE '%\"warm\":true%' THEN 1 END),
-                    COUNT(CASE WHEN detail LIKE '%\"warm\":false%' THEN 1 END),
-                    COALESCE(MAX(id), $2)
-             FROM events WHERE account = $1 AND id > $2 AND kind = 'workspace.created'",
-        );
-        let row = self.fetch_optional(query.bind(account).bind(after)).await?;
-        let Some(row) = row else { return Ok(Claims { up_to: after, ..Claims::default() }) };
-        let mut row = Reader::new("events", &row);
-        Ok(Claims { hits: row.unsigned()?, misses: row.unsigned()?, up_to: row.number()? })
-    }
-
-    /// Loads what an account's last sweep for orphans told.
-    pub async fn newest_sweep_of_orphans(&mut self, account: &str) -> Result<Option<Event>, Error> {
-        let query = sqlx::query(events_sql!(
-            "WHERE account = $1 AND kind = 'cleanup.swept' AND detail LIKE '%\"orphans\":true%'
-             ORDER BY id DESC LIMIT 1"
-        ));
-        let row = self.fetch_optional(query.bind(account)).await?;
-        Ok(row.as_ref().map(event).transpose()?.map(|(_, event)| event))
     }
 
     /// The number of the newest event of any account; zero when there is none.

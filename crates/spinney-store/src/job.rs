@@ -1,7 +1,8 @@
 //! Jobs. Whoever runs one holds its file lock; the row says what the rest of the world may know.
 
+use serde_json::json;
 use spinney_core::{
-    Cancel, Job, JobId, JobStatus, NodeId, Outcome, RepositoryId, SessionStatus, Timestamp, Work, WorkspaceId,
+    Cancel, Job, JobId, JobStatus, NodeId, Outcome, RepositoryId, SessionStatus, Timestamp, WaitsFor, Work, WorkspaceId,
 };
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
@@ -38,7 +39,7 @@ fn job(row: &AnyRow) -> Result<Job, Error> {
         prompt: row.text()?,
         trigger: row.parsed()?,
         status: row.parsed()?,
-        waits_for: row.optional_text()?,
+        waits_for: waits_for(row.optional_text()?),
         cancel: row.parsed()?,
         attempt: row.unsigned()?,
         place: row.optional_text()?,
@@ -99,6 +100,11 @@ pub struct JobTally {
     pub oldest: Timestamp,
 }
 
+/// What this version can't read is told by nobody: whoever waits writes it anew.
+fn waits_for(text: Option<String>) -> Option<WaitsFor> {
+    text.and_then(|text| serde_json::from_str(&text).ok())
+}
+
 impl Connection {
     pub async fn insert_job(&mut self, job: &Job) -> Result<(), Error> {
         let query = sqlx::query(
@@ -118,7 +124,7 @@ impl Connection {
         .bind(&job.prompt)
         .bind(job.trigger.as_str())
         .bind(job.status.as_str())
-        .bind(job.waits_for.as_deref())
+        .bind(job.waits_for.as_ref().map(|waits_for| json!(waits_for).to_string()))
         .bind(job.cancel.as_str())
         .bind(i64::from(job.attempt))
         .bind(job.place.as_deref())
@@ -146,7 +152,7 @@ impl Connection {
         )
         .bind(job.id.as_str())
         .bind(job.status.as_str())
-        .bind(job.waits_for.as_deref())
+        .bind(job.waits_for.as_ref().map(|waits_for| json!(waits_for).to_string()))
         .bind(i64::from(job.attempt))
         .bind(job.place.as_deref())
         .bind(job.workspace_id.as_ref().map(WorkspaceId::as_str))
@@ -242,7 +248,7 @@ impl Connection {
     }
 
     /// Counts an account's jobs on a node that wait, by what for.
-    pub async fn tally_waits(&mut self, account: &str, node: &NodeId) -> Result<Vec<(Option<String>, u64)>, Error> {
+    pub async fn tally_waits(&mut self, account: &str, node: &NodeId) -> Result<Vec<(Option<WaitsFor>, u64)>, Error> {
         let query = sqlx::query(
             "SELECT waits_for, COUNT(*) FROM jobs WHERE account = $1 AND node = $2 AND status = 'pending'
              GROUP BY waits_for",
@@ -250,7 +256,7 @@ impl Connection {
         let rows = self.fetch_all(query.bind(account).bind(node.as_str())).await?;
         let tally = |row| {
             let mut row = Reader::new("jobs", row);
-            Ok((row.optional_text()?, row.unsigned()?))
+            Ok((waits_for(row.optional_text()?), row.unsigned()?))
         };
         rows.iter().map(tally).collect()
     }

@@ -17,6 +17,7 @@ mod backup;
 mod claim;
 mod connection;
 mod conversation;
+mod cursor;
 mod delivery;
 mod dialect;
 mod error;
@@ -48,8 +49,9 @@ mod workspace;
 
 pub use archon::{Archon, ArchonConversation, ArchonEnvironment};
 pub use connection::Connection;
+pub use cursor::Cursor;
 pub use error::Error;
-pub use event::{Claims, Event, EventFilter};
+pub use event::{EventFilter, Subject};
 pub use idempotency::{IdempotencyKey, RecordedAnswer};
 pub use job::{JobFilter, JobSearch, JobTally};
 pub use network::is_network_file_system;

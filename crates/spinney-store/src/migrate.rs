@@ -38,6 +38,7 @@ pub const MIGRATIONS: &[Migration] = &[
     migration!(11, "0011_location"),
     migration!(12, "0012_origins"),
     migration!(unify::VERSION, "0013_clones"),
+    migration!(14, "0014_actors"),
 ];
 
 impl Migration {

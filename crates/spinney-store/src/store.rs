@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use spinney_core::Actor;
 use sqlx::{AnyConnection, Connection as _, Row};
 use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
@@ -26,6 +27,8 @@ pub struct Store {
     shared: Arc<Shared>,
     /// How long a server that can't be reached is waited for.
     patience: Duration,
+    /// Who is told to have done what is recorded.
+    actor: Arc<Actor>,
 }
 
 /// What a store tells about itself.
@@ -89,7 +92,14 @@ impl Store {
                 found,
             }),
             patience: Duration::ZERO,
+            actor: Arc::new(Actor::Unknown),
         })
+    }
+
+    /// The same store, for somebody whom the audit log is to name.
+    #[must_use]
+    pub fn acting_as(&self, actor: Actor) -> Self {
+        Self { actor: Arc::new(actor), ..self.clone() }
     }
 
     /// Lends a connection on which every statement stands for itself.
@@ -100,7 +110,7 @@ impl Store {
     async fn lend(&self) -> Result<Connection, Error> {
         let permit = self.shared.permit().await?;
         let connection = self.shared.connection().await?;
-        Ok(Connection::plain(Arc::clone(&self.shared), connection, permit))
+        Ok(Connection::plain(Arc::clone(&self.shared), Arc::clone(&self.actor), connection, permit))
     }
 
     /// Begins a transaction; without [`Connection::commit`] it is rolled back.
@@ -112,7 +122,8 @@ impl Store {
         let writer = self.shared.turn_to_write().await?;
         let permit = self.shared.permit().await?;
         let connection = self.shared.connection().await?;
-        let mut connection = Connection::transaction(Arc::clone(&self.shared), connection, permit, writer);
+        let (shared, actor) = (Arc::clone(&self.shared), Arc::clone(&self.actor));
+        let mut connection = Connection::transaction(shared, actor, connection, permit, writer);
         connection.run(self.shared.place.dialect.begin()).await?;
         Ok(connection)
     }

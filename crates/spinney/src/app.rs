@@ -8,7 +8,7 @@ use std::time::Duration;
 use spinney_core::account::LOCAL;
 use spinney_core::config::{ConfigError, Layers};
 use spinney_core::names::visible_line;
-use spinney_core::{RepositoryId, Workspace};
+use spinney_core::{Actor, RepositoryId, Workspace};
 use spinney_engine::notice::{Notice, Phase, Warning};
 use spinney_engine::{Among, Context, Engine, EngineOptions, plural};
 use spinney_git::{Holder, OnWait};
@@ -128,6 +128,7 @@ impl App {
         let tell =
             move |holder: &Holder| ui.say(format!("waiting for {holder}, which holds a lock of this repository"));
         let engine = Engine::open_patiently(options, patience).await?.telling_waits(OnWait::new(tell));
+        let engine = engine.acting_as(Actor::CommandLine { user: self.environment.user() });
         match &self.global.account {
             Some(name) if !name.is_local() => {
                 engine.require_account(name).await?;

@@ -9,6 +9,7 @@
 //! | `SPINNEY_COMPLETE` | set by the shell's completion, which asks for candidates |
 //! | `XDG_CONFIG_HOME`, `HOME` | where the configuration file and the home are by default |
 //! | `ARCHON_HOME` | where Archon keeps its worktrees and database, instead of `~/.archon`, for `import` |
+//! | `USER`, `LOGNAME` | who is named in the audit log |
 //! | `NO_COLOR`, `CI`, `TERM` | how output looks |
 
 use std::ffi::OsString;
@@ -47,6 +48,12 @@ impl Environment {
     pub fn home(&self) -> Option<PathBuf> {
         let own = self.value("SPINNEY_HOME").map(PathBuf::from);
         own.or_else(|| Some(PathBuf::from(self.value("HOME")?).join(".spinney")))
+    }
+
+    /// What the operating system calls the person.
+    pub fn user(&self) -> Option<String> {
+        let name = self.value("USER").or_else(|| self.value("LOGNAME"))?;
+        Some(name.to_string_lossy().into_owned())
     }
 
     /// The person's own directory, in which other programs keep things.

@@ -7,10 +7,11 @@ mod job_support;
 
 use job_support::{LONG, Process, Workshop, processes, read_pid};
 use serde_json::Value;
-use spinney_store::{Event, Store, StoreUrl};
-use spinney_testkit::wait_until;
+use spinney_core::{Event, Recorded};
+use spinney_store::{Store, StoreUrl};
+use spinney_testkit::{Daemon, HttpClient, wait_until};
 
-fn events(workshop: &Workshop) -> Vec<Event> {
+fn events(workshop: &Workshop) -> Vec<Recorded> {
     let url = StoreUrl::parse(&workshop.story.sandbox().store_url()).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
@@ -21,15 +22,15 @@ fn events(workshop: &Workshop) -> Vec<Event> {
 }
 
 /// The events of a kind, by the beginning of its name, as `kind value` of a detail.
-fn told(events: &[Event], kind: &str, detail: &str) -> Vec<String> {
-    let text = |event: &Event| match &event.detail[detail] {
-        Value::Null => event.kind.clone(),
-        value => format!("{} {}", event.kind, value.to_string().trim_matches('"')),
+fn told(events: &[Recorded], kind: &str, detail: &str) -> Vec<String> {
+    let text = |(kind, told): (String, Value)| match &told[detail] {
+        Value::Null => kind,
+        value => format!("{kind} {}", value.to_string().trim_matches('"')),
     };
-    events.iter().filter(|event| event.kind.starts_with(kind)).map(text).collect()
+    events.iter().map(|event| event.event.parts()).filter(|(own, _)| own.starts_with(kind)).map(text).collect()
 }
 
-fn of_job(events: &[Event], id: &str) -> Vec<String> {
+fn of_job(events: &[Recorded], id: &str) -> Vec<String> {
     let events: Vec<_> =
         events.iter().filter(|event| event.job_id.as_ref().is_some_and(|job| job.as_str() == id)).cloned().collect();
     told(&events, "job.", "status")
@@ -44,8 +45,8 @@ fn the_way_of_a_job_is_told_step_by_step() {
     let expected = [&["job.created"], &attempt[..], &["job.retried"], &attempt[..]].concat();
     let events = events(&workshop);
     assert_eq!(of_job(&events, failed.id()), expected);
-    let placed = events.iter().find(|event| event.kind == "job.placed").unwrap();
-    let created = events.iter().find(|event| event.kind == "workspace.created").unwrap();
+    let placed = events.iter().find(|event| matches!(event.event, Event::JobPlaced { .. })).unwrap();
+    let created = events.iter().find(|event| matches!(event.event, Event::WorkspaceCreated { .. })).unwrap();
     assert_eq!((&placed.workspace_id, &placed.repository_id), (&created.workspace_id, &created.repository_id));
     assert!(placed.workspace_id.is_some() && created.job_id.is_none());
 
@@ -96,7 +97,7 @@ fn what_becomes_of_a_workspace_is_told_once() {
     wait_until(|| processes(fills).is_empty(), LONG);
     let events = events(&workshop);
     let of = |name: &str| {
-        let events: Vec<_> = events.iter().filter(|event| event.detail["name"] == name).cloned().collect();
+        let events: Vec<_> = events.iter().filter(|event| event.event.detail()["name"] == name).cloned().collect();
         told(&events, "workspace.", "warm")
     };
     let changes = ["pinned", "unpinned", "removed", "restored"].map(|change| format!("workspace.{change}"));
@@ -104,7 +105,43 @@ fn what_becomes_of_a_workspace_is_told_once() {
     let changes = ["created true", "lost", "created", "removed", "purged"].map(|change| format!("workspace.{change}"));
     assert_eq!(of("issue-2"), changes);
     assert_eq!(told(&events, "repository.", "name").len(), 1);
-    let swept: Vec<_> = events.iter().filter(|event| event.kind == "cleanup.swept").collect();
+    let swept: Vec<_> = events.iter().filter(|event| matches!(event.event, Event::Swept { .. })).collect();
     assert_eq!(swept.len(), 1, "none of the dry run");
-    assert_eq!(swept[0].detail["findings"][0]["done"], "marked lost");
+    assert_eq!(swept[0].event.detail()["findings"][0]["done"], "marked lost");
+}
+
+#[test]
+fn who_did_it_is_told() {
+    let workshop = Workshop::new("");
+    let cli = workshop.cli.with_variable("USER", "ada");
+    let created = cli.run(&["token", "create", "--json", "--name", "ci", "--scope", "write"]).ok().json();
+    let job = cli.run(&["run", "--json", "--agent", "coder", "--issue", "1", "write a.txt a"]).ok().json();
+    let daemon = Daemon::start(&workshop.cli);
+    let socket = HttpClient::unix(workshop.story.sandbox().spinney_home().join("serve.socket"));
+    let token = daemon.client().with_token(created["token"].as_str().unwrap());
+    let asked = |key: &str| serde_json::json!({ "repository": "local/app", "kind": "task", "key": key });
+    token.post("/api/v1/workspaces", &asked("by-token")).expects(201);
+    socket.post("/api/v1/workspaces", &asked("by-owner")).expects(201);
+    daemon.client().with_token("spn_wrong").post("/api/v1/workspaces", &asked("by-nobody")).expects(401);
+    let page = socket.get("/api/v1/audit?limit=200").expects(200).json();
+    let actor = |kind: &str, name: &str| {
+        let events = page["events"].as_array().unwrap();
+        let is_it = |event: &&Value| event["kind"] == kind && (name.is_empty() || event["detail"]["name"] == name);
+        events.iter().find(is_it).unwrap_or_else(|| panic!("no {kind} {name}: {page:#}"))["actor"].clone()
+    };
+    let ada = serde_json::json!({ "kind": "command_line", "id": null, "name": "ada", "of": null, "address": null });
+    assert_eq!([actor("token.created", "ci"), actor("job.created", "")], [ada.clone(), ada]);
+    for kind in ["job.started", "job.ended", "workspace.delivered"] {
+        assert_eq!((&actor(kind, "")["kind"], &actor(kind, "")["id"]), (&Value::from("job"), &job["id"]), "{kind}");
+    }
+    assert_eq!(actor("workspace.created", "issue-1")["kind"], "job");
+    let by_token = actor("workspace.created", "task-by-token");
+    assert_eq!((&by_token["kind"], &by_token["id"]), (&Value::from("token"), &created["id"]));
+    assert_eq!((&by_token["name"], &by_token["address"]), (&Value::from("ci"), &Value::from("127.0.0.1")));
+    assert_eq!(actor("workspace.created", "task-by-owner")["kind"], "owner");
+    let key = created["token"].as_str().unwrap();
+    let session = daemon.client().post_form("/login", &[("key", key)]).expects(303);
+    let shown = daemon.client().with_cookies_of(&session).get("/audit").expects(200).text();
+    assert!(shown.contains("token ci from 127.0.0.1") && shown.contains("ada, command line"), "{shown}");
+    assert!(shown.contains("browser, "), "whoever looks began a session: {shown}");
 }

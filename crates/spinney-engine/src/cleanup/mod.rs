@@ -10,11 +10,10 @@ mod sweep;
 use std::fs::File;
 
 use rustix::fs::{FlockOperation, flock};
-use spinney_core::{Reason, Workspace};
+use spinney_core::{Event, Finding, Reason, Workspace};
 
 pub use self::caches::CleanedCaches;
 pub(crate) use self::caches::{CACHE, is_cache};
-use crate::reconcile::Finding;
 use crate::{Engine, Error, Result, events};
 
 /// What to sweep.
@@ -86,7 +85,11 @@ impl Engine {
             return Err(Error::Busy { name: workspace.name });
         }
         if is_news {
-            events::record(&mut db, &workspace, if pinned { "workspace.pinned" } else { "workspace.unpinned" })?;
+            events::record(
+                &mut db,
+                &workspace,
+                if pinned { Event::WorkspacePinned } else { Event::WorkspaceUnpinned },
+            )?;
         }
         db.commit().await?;
         Ok(workspace)

@@ -15,7 +15,7 @@ use std::fs::File;
 use std::path::Path;
 
 use rustix::fs::{FlockOperation, flock};
-use spinney_core::{CommitId, Workspace};
+use spinney_core::{CommitId, Finding, Workspace};
 use spinney_git::{Head, StatusOptions, Worktree};
 
 use super::fill::{Patience, is_current};
@@ -25,7 +25,6 @@ use crate::context::Context;
 use crate::lookup::Among;
 use crate::notice::{Notice, Observer, Warning};
 use crate::provider::worktree::{self, Tree};
-use crate::reconcile::Finding;
 use crate::{Engine, Error, Result, fail};
 
 /// The readers' lock, in git's admin dir of the checkout.

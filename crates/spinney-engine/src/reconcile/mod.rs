@@ -30,20 +30,11 @@ mod strays;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
-use spinney_core::Workspace;
+use spinney_core::{Finding, Workspace};
 
 use crate::context::{Context, tree_root};
 use crate::lookup::Among;
 use crate::{Engine, Error, Result, links};
-
-/// One thing that was not as it should be.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Finding {
-    pub what: String,
-    /// What was done about it; none when it was only seen.
-    pub done: Option<String>,
-}
 
 /// Collects findings; with a dry run nothing is done about them.
 struct Findings {

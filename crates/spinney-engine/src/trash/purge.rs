@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use spinney_core::{Operation, OperationKind, OperationStatus, Timestamp, Workspace, WorkspaceStatus};
+use spinney_core::{Event, Operation, OperationKind, OperationStatus, Timestamp, Workspace, WorkspaceStatus};
 use spinney_git::{Elsewhere, ObjectFormat, Wanted, Worktree};
 
 use super::archive::{self, Contents};
@@ -380,7 +380,7 @@ impl Engine {
         let mut db = self.store.write().await?;
         db.update_workspace(&workspace, &[WorkspaceStatus::Trashed]).await?;
         journal::close(&mut db, operation, OperationStatus::Done, None).await?;
-        events::record(&mut db, &workspace, "workspace.purged")?;
+        events::record(&mut db, &workspace, Event::WorkspacePurged)?;
         db.commit().await?;
         fail::point("purge.settled")?;
         deleted.map(|()| workspace)

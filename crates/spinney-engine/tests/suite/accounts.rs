@@ -148,6 +148,7 @@ async fn tokens_are_their_accounts_own() {
     assert_not_found(two.story.engine.for_account(&nobody).create_token(new()).await);
     two.acme.revoke_token("ci").await.unwrap();
     let mut db = two.acme.store().read().await.unwrap();
-    let kinds: Vec<_> = db.events("acme", 0, 100).await.unwrap().into_iter().map(|(_, event)| event.kind).collect();
+    let kinds: Vec<_> =
+        db.events("acme", 0, 100).await.unwrap().into_iter().map(|(_, event)| event.event.kind()).collect();
     assert!(kinds.ends_with(&["token.created".to_owned(), "token.revoked".to_owned()]), "{kinds:?}");
 }

@@ -53,11 +53,9 @@ async fn what_was_left_over_is_committed_pushed_and_known() {
     let mut db = story.engine.store().read().await.unwrap();
     let events = db.events("local", 0, 100).await.unwrap();
     let (_, event) = events.last().unwrap();
-    assert_eq!(event.kind, "workspace.delivered");
-    assert_eq!(
-        (event.detail["pushed"].as_str(), event.detail["pull_request"].as_str()),
-        (Some(commit.as_str()), Some("7"))
-    );
+    let (kind, detail) = event.event.parts();
+    assert_eq!(kind, "workspace.delivered");
+    assert_eq!((detail["pushed"].as_str(), detail["pull_request"].as_str()), (Some(commit.as_str()), Some("7")));
     drop(db);
     let verdict = story.engine.judge(&context, &row, Remover::Person).await.unwrap();
     assert_eq!(codes(&verdict.reasons), [ReasonCode::Unmerged, ReasonCode::InUse]);

@@ -34,7 +34,7 @@ mod turn;
 mod turns;
 
 use spinney_core::{
-    AccountName, Cancel, Job, JobEvent, JobId, JobPhase, JobStatus, RepositoryName, SessionStatus, Timestamp,
+    AccountName, Cancel, Job, JobEvent, JobId, JobPhase, JobStatus, NoRoom, RepositoryName, SessionStatus, Timestamp,
 };
 use spinney_engine::{Context, ErrorKind, fail};
 
@@ -72,7 +72,7 @@ pub trait ConfiguredLimits: std::fmt::Debug + Sync {
 pub(crate) enum End {
     Failed(String),
     /// There was no room for its workspace.
-    Blocked(String),
+    Blocked(NoRoom),
     /// The database's server went away in the middle.
     CutOff(String),
     Stopped(Stop),
@@ -99,7 +99,8 @@ impl End {
 
     fn message(&self) -> String {
         match self {
-            Self::Failed(message) | Self::Blocked(message) | Self::CutOff(message) => message.clone(),
+            Self::Failed(message) | Self::CutOff(message) => message.clone(),
+            Self::Blocked(no_room) => no_room.to_string(),
             Self::Stopped(Stop::TimedOut) => "its time was up".to_owned(),
             Self::Stopped(Stop::Terminated) => "its process was told to end".to_owned(),
             Self::Stopped(_) => "cancelled".to_owned(),
@@ -110,13 +111,15 @@ impl End {
 impl<E: Into<Error>> From<E> for End {
     fn from(error: E) -> Self {
         let error = error.into();
-        let hints = error.hints();
-        let told = spinney_core::in_full(&error);
-        let message = if hints.is_empty() { told } else { format!("{told}; {}", hints.join("; ")) };
+        let (merged, stale) = match &error {
+            Error::Engine(spinney_engine::Error::Limit { census, .. }) => (census.merged.len(), census.stale.len()),
+            _ => (0, 0),
+        };
+        let told = NoRoom { why: spinney_core::in_full(&error), hints: error.hints(), merged, stale };
         match error.kind() {
-            _ if error.is_cut_off() => Self::CutOff(message),
-            ErrorKind::Blocked => Self::Blocked(message),
-            _ => Self::Failed(message),
+            _ if error.is_cut_off() => Self::CutOff(told.to_string()),
+            ErrorKind::Blocked => Self::Blocked(told),
+            _ => Self::Failed(told.to_string()),
         }
     }
 }

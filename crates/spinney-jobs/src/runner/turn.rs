@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use spinney_core::{Cancel, Job, JobPhase, JobStatus, Timestamp, WorkspaceStatus};
+use spinney_core::{Cancel, Job, JobPhase, JobStatus, NoRoom, Timestamp, WaitsFor, WorkspaceStatus};
 use spinney_engine::fail;
 use tokio::time::{Instant, sleep};
 
@@ -36,8 +36,8 @@ impl Run<'_> {
                 continue;
             }
             let place = match through(async || self.set_up_anew().await).await {
-                Err(End::Blocked(why)) if self.job.request.waits_for_room => {
-                    self.wait_for_room(why).await?;
+                Err(End::Blocked(no_room)) if self.job.request.waits_for_room => {
+                    self.wait_for_room(no_room).await?;
                     continue;
                 }
                 place => place?,
@@ -62,11 +62,11 @@ impl Run<'_> {
 
     /// Goes back to those who wait, and stays there until there seems to be room; or, since a merge can make some that is
     /// not seen from here, until it is time to try again.
-    async fn wait_for_room(&mut self, why: String) -> Step<()> {
+    async fn wait_for_room(&mut self, no_room: NoRoom) -> Step<()> {
         self.job.outcome.blocked = true;
-        self.job.waits_for = Some(format!("room: {why}"));
+        self.job.waits_for = Some(WaitsFor::Room(no_room));
         self.wait_again().await?;
-        self.begin(JobPhase::Waiting, self.job.waits_for.clone());
+        self.begin(JobPhase::Waiting, self.job.waits_for.as_ref().map(ToString::to_string));
         let until = Instant::now() + TRY_ROOM_AFTER;
         while Instant::now() < until && !through(async || self.seems_to_have_room().await).await? {
             tokio::select! {
@@ -165,8 +165,8 @@ impl Run<'_> {
             }
             self.job = row;
         }
-        if let Some(text) = self.job.waits_for.clone().filter(|_| news) {
-            self.begin(JobPhase::Waiting, Some(text));
+        if let Some(waits_for) = self.job.waits_for.as_ref().filter(|_| news) {
+            self.begin(JobPhase::Waiting, Some(waits_for.to_string()));
         }
         Ok(may_start)
     }

@@ -1,11 +1,12 @@
 //! What can be asked about schedules, from wherever. Nothing here is slow: to run one now is to have the next tick do it.
 
 use spinney_core::config::ScheduleConfig;
-use spinney_core::{AgentName, RepositoryName, Schedule, ScheduleName, Timestamp};
+use spinney_core::{AgentName, Event, RepositoryName, Schedule, ScheduleName, Timestamp};
 use spinney_engine::{Check, Engine};
 
 use super::configured::{Configured, Problem};
 use super::{Schedules, plan};
+use crate::events::ScheduleChange;
 use crate::{Error, Result, events};
 
 /// Which schedule is meant.
@@ -62,13 +63,15 @@ impl Schedules<'_> {
 
     /// Has the next tick start it, paused or not.
     pub async fn run_now(&self, which: &Selector) -> Result<Listed> {
-        self.change(which, "schedule.asked", |_, row| row.asked = true).await
+        self.change(which, Event::ScheduleAsked, |_, row| row.asked = true).await
     }
 
     /// Starts it no more by itself.
     pub async fn pause(&self, which: &Selector, reason: &str) -> Result<Listed> {
-        self.change(which, "schedule.paused", |_, row| (row.paused, row.pause_reason) = (true, Some(reason.to_owned())))
-            .await
+        self.change(which, Event::SchedulePaused, |_, row| {
+            (row.paused, row.pause_reason) = (true, Some(reason.to_owned()));
+        })
+        .await
     }
 
     /// Starts it by itself again, from now on.
@@ -77,21 +80,21 @@ impl Schedules<'_> {
             (row.paused, row.pause_reason, row.failures) = (false, None, 0);
             row.planned_at = plan::next(&configured.config, &configured.key, Timestamp::now());
         };
-        self.change(which, "schedule.resumed", resumed).await
+        self.change(which, Event::ScheduleResumed, resumed).await
     }
 
     /// Changes a row, again on what somebody else made of it.
     async fn change(
         &self,
         which: &Selector,
-        kind: &str,
+        what: ScheduleChange,
         change: impl Fn(&Configured, &mut Schedule),
     ) -> Result<Listed> {
         let configured = self.find(which).await?;
         loop {
             let mut row = self.row(&configured, Timestamp::now()).await?;
             change(&configured, &mut row);
-            if write_change(self.jobs.engine, &mut row, kind).await? {
+            if write_change(self.jobs.engine, &mut row, what).await? {
                 let Configured { repository, config, .. } = configured;
                 return Ok(Listed { repository, config, schedule: row });
             }
@@ -119,12 +122,12 @@ impl Schedules<'_> {
 
 /// Writes what a person did to a schedule, or to a chore, into its row and into the audit log; `false` when somebody else
 /// changed it meanwhile.
-pub async fn write_change(engine: &Engine, row: &mut Schedule, kind: &str) -> Result<bool> {
+pub async fn write_change(engine: &Engine, row: &mut Schedule, what: ScheduleChange) -> Result<bool> {
     let mut db = engine.store().write().await?;
     if !db.update_schedule(row).await? {
         return Ok(false);
     }
-    events::schedule(&mut db, row, kind)?;
+    events::schedule(&mut db, row, what)?;
     db.commit().await?;
     Ok(true)
 }

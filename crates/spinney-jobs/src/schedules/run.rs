@@ -8,7 +8,9 @@
 //! After a death before the third step there is no job of that id: whoever looks next gives the item back and has the run
 //! made again.
 
-use spinney_core::{Claim, JobId, JobRequest, JobStatus, Platform, Schedule, Timestamp, Work, WorkKind, in_full};
+use spinney_core::{
+    Actor, Claim, Event, JobId, JobRequest, JobStatus, Platform, Schedule, Timestamp, Work, WorkKind, in_full,
+};
 use spinney_engine::{Context, fail};
 
 use super::configured::Configured;
@@ -16,7 +18,7 @@ use super::report::{Report, RunOutcome};
 use super::settle::LEASE;
 use super::{Schedules, plan};
 use crate::sources::{self, Item, Ticket};
-use crate::{Busy, Error, NewJob, Result, events};
+use crate::{Busy, Error, Jobs, NewJob, Result, events};
 
 /// So many items are asked for in vain in one run; the next one goes on behind them.
 const MAX_TRIES: usize = 20;
@@ -108,8 +110,8 @@ impl Schedules<'_> {
             return Ok(false);
         }
         if before.is_some_and(|before| before.paused != row.paused) {
-            let kind = if row.paused { "schedule.paused" } else { "schedule.resumed" };
-            events::schedule(&mut db, row, kind)?;
+            let what = if row.paused { Event::SchedulePaused } else { Event::ScheduleResumed };
+            events::schedule(&mut db, row, what)?;
         }
         db.commit().await?;
         Ok(true)
@@ -194,7 +196,10 @@ impl Schedules<'_> {
             },
             names_repository: true,
         };
-        self.jobs.submit(context, new, Busy::Refuse).await.map(drop)
+        let (agent, name) = (configured.key.agent.clone(), configured.key.name.clone());
+        let engine = self.jobs.engine.acting_as(Actor::Schedule { agent, name });
+        let jobs = Jobs::open(&engine, self.jobs.launcher.clone())?;
+        jobs.submit(context, new, Busy::Refuse).await.map(drop)
     }
 
     /// The works that jobs of this node are at, whoever asked for them.

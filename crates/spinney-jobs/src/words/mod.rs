@@ -1,8 +1,10 @@
 //! What people read, on the terminal and on the pages: numbers and times, what a job does, what a verdict says.
 
+mod actor;
 mod job;
 mod verdict;
 
+pub use actor::actor;
 pub use job::{action, counted, doing, ended, left_out, one_line, outcome, phase, ran_for};
 pub use verdict::{items_of, lost_with, standing, ways_to_keep};
 

@@ -1,7 +1,7 @@
 //! What a person, or failing again and again, does to a schedule.
 
-use spinney_core::JobStatus;
 use spinney_core::config::Layers;
+use spinney_core::{Actor, Event, JobStatus};
 use spinney_engine::{Engine, EngineOptions};
 use spinney_jobs::Error;
 use spinney_jobs::schedules::RunOutcome;
@@ -41,11 +41,14 @@ async fn what_keeps_failing_is_paused_and_says_why() {
     let resumed = story.schedules().resume(&which("look")).await.unwrap().schedule;
     assert_eq!((resumed.paused, resumed.failures, resumed.pause_reason), (false, 0, None));
     let mut events = story.engine.store().read().await.unwrap().events("local", 0, 1000).await.unwrap();
-    events.retain(|(_, event)| event.kind.starts_with("schedule."));
-    let told: Vec<_> = events.iter().map(|(_, event)| (event.kind.as_str(), &event.detail)).collect();
+    let by_schedule = Actor::Schedule { agent: Some("coder".parse().unwrap()), name: "look".parse().unwrap() };
+    let created = events.iter().filter(|(_, event)| matches!(event.event, Event::JobCreated { .. }));
+    assert!(created.clone().count() == 5 && created.map(|(_, event)| &event.actor).all(|actor| *actor == by_schedule));
+    events.retain(|(_, event)| event.event.kind().starts_with("schedule."));
+    let told: Vec<_> = events.iter().map(|(_, event)| event.event.parts()).collect();
     let detail = |reason: Option<String>| serde_json::json!({ "agent": "coder", "name": "look", "reason": reason });
     let paused = detail(schedule.pause_reason.clone());
-    assert_eq!(told, [("schedule.paused", &paused), ("schedule.resumed", &detail(None))]);
+    assert_eq!(told, [("schedule.paused".to_owned(), paused), ("schedule.resumed".to_owned(), detail(None))]);
     assert_eq!(events[0].1.repository_id, schedule.key.repository_id);
     assert!(resumed.planned_at > Some(spinney_core::Timestamp::now()), "it is planned from now on");
 }

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use spinney_core::{Delivery, DeliveryStatus, Timestamp};
+use spinney_core::event::AboutMessage;
+use spinney_core::{Delivery, DeliveryStatus, Event, Timestamp};
 use spinney_engine::fail;
-use spinney_store::{Connection, Event};
+use spinney_store::{Connection, Subject};
 
 use super::Orchestrator;
 use crate::{Adapter, Inbound, Message, Result, Sent};
@@ -101,7 +102,7 @@ impl Orchestrator {
         if db.update_delivery(&delivery, before).await?
             && let Some(why) = why
         {
-            record(&mut db, &delivery, &format!("delivery.{status}"), Some(why))?;
+            record(&mut db, &delivery, why)?;
         }
         Ok(db.commit().await?)
     }
@@ -117,21 +118,21 @@ pub(super) fn end(delivery: &mut Delivery, status: DeliveryStatus) {
     delivery.answer = json!(standing);
 }
 
-/// Writes into the audit log what became of a delivery.
-pub(super) fn record(db: &mut Connection, delivery: &Delivery, kind: &str, why: Option<&str>) -> Result<()> {
-    db.record_event(Event {
-        account: delivery.account.clone(),
-        kind: kind.to_owned(),
-        workspace_id: None,
-        repository_id: None,
-        job_id: delivery.job_id.clone(),
-        detail: json!({
-            "platform": delivery.platform,
-            "conversation": delivery.conversation,
-            "author": delivery.author,
-            "why": why,
-        }),
-        at: Timestamp::now(),
-    })?;
-    Ok(())
+/// Writes into the audit log what became of a delivery that is over.
+pub(super) fn record(db: &mut Connection, delivery: &Delivery, why: &str) -> Result<()> {
+    let about = AboutMessage {
+        platform: delivery.platform,
+        conversation: delivery.conversation.clone(),
+        author: delivery.author.clone(),
+        why: Some(why.to_owned()),
+    };
+    let event = match delivery.status {
+        DeliveryStatus::Received | DeliveryStatus::Working => return Ok(()),
+        DeliveryStatus::Done => Event::MessageDone(about),
+        DeliveryStatus::Ignored => Event::MessageIgnored(about),
+        DeliveryStatus::Refused => Event::MessageRefused(about),
+        DeliveryStatus::Failed => Event::MessageFailed(about),
+    };
+    let subject = Subject { job_id: delivery.job_id.clone(), ..Subject::account(&delivery.account) };
+    Ok(db.record(subject, event)?)
 }

@@ -67,7 +67,7 @@ impl Orchestrator {
             None => None,
         };
         let others = self.others_of(job).await?;
-        Ok(say::ending(job, workspace.as_ref(), &others, &self.0.url))
+        Ok(say::ending(job, workspace.as_ref(), &others, &self.shared.url))
     }
 
     /// The other work that a job's workspace is for.

@@ -18,7 +18,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use spinney_core::{Delivery, DeliveryStatus, Platform};
+use spinney_core::{Actor, Delivery, DeliveryStatus, Platform};
 use spinney_engine::Engine;
 use spinney_jobs::{Jobs, Launcher};
 use tokio::runtime::Handle;
@@ -45,11 +45,13 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Orchestrator(Arc<Shared>);
+pub struct Orchestrator {
+    shared: Arc<Shared>,
+    engine: Arc<Engine>,
+}
 
 #[derive(Debug)]
 struct Shared {
-    engine: Arc<Engine>,
     launcher: Launcher,
     adapters: Vec<Arc<dyn Adapter>>,
     inbox: Inbox,
@@ -77,25 +79,32 @@ impl Orchestrator {
     pub fn new(engine: Arc<Engine>, launcher: Launcher, adapters: Vec<Arc<dyn Adapter>>, url: String) -> Self {
         let inbox = Inbox::new(engine.clone());
         let permits = Arc::new(Semaphore::new(AT_ONCE));
-        Self(Arc::new(Shared { engine, launcher, adapters, inbox, url, busy: Mutex::default(), permits }))
+        let shared = Shared { launcher, adapters, inbox, url, busy: Mutex::default(), permits };
+        Self { shared: Arc::new(shared), engine }
     }
 
     #[must_use]
     pub fn inbox(&self) -> &Inbox {
-        &self.0.inbox
+        &self.shared.inbox
     }
 
     #[must_use]
     pub fn adapter(&self, platform: Platform) -> Option<&Arc<dyn Adapter>> {
-        self.0.adapters.iter().find(|adapter| adapter.platform() == platform)
+        self.shared.adapters.iter().find(|adapter| adapter.platform() == platform)
     }
 
     fn engine(&self) -> &Arc<Engine> {
-        &self.0.engine
+        &self.engine
+    }
+
+    /// The same, for who wrote what is being answered.
+    fn acting_for(&self, delivery: &Delivery) -> Self {
+        let actor = Actor::PlatformUser { platform: delivery.platform, user: delivery.author.clone() };
+        Self { shared: Arc::clone(&self.shared), engine: Arc::new(self.engine.acting_as(actor)) }
     }
 
     fn jobs(&self) -> Result<Jobs<'_>> {
-        Ok(Jobs::open(&self.0.engine, self.0.launcher.clone())?)
+        Ok(Jobs::open(&self.engine, self.shared.launcher.clone())?)
     }
 
     /// Attends to what comes, until the future is dropped. What is under way then is taken up by the next.
@@ -106,12 +115,13 @@ impl Orchestrator {
     /// Hears those platforms that do not call.
     async fn listen(&self) {
         let (sender, mut heard) = mpsc::channel(HEARD_AT_ONCE);
-        let listening: Vec<_> = self.0.adapters.iter().filter_map(|adapter| adapter.listen(sender.clone())).collect();
+        let listening: Vec<_> =
+            self.shared.adapters.iter().filter_map(|adapter| adapter.listen(sender.clone())).collect();
         drop(sender);
         let written = async {
             while let Some(inbound) = heard.recv().await {
                 // What is not written down is lost, unless the platform tells it again.
-                while let Err(error) = self.0.inbox.accept(std::slice::from_ref(&inbound)).await {
+                while let Err(error) = self.shared.inbox.accept(std::slice::from_ref(&inbound)).await {
                     tracing::error!(cause = %spinney_core::in_full(&error), "what was heard could not be written down");
                     tokio::time::sleep(FIRST_PAUSE).await;
                 }
@@ -136,7 +146,7 @@ impl Orchestrator {
             tokio::time::sleep(LOOK_APART).await;
             tokio::select! {
                 () = tokio::time::sleep(if open { LOOK_EVERY } else { REST }) => {},
-                () = self.0.inbox.bell.notified() => {},
+                () = self.shared.inbox.bell.notified() => {},
             }
         }
     }
@@ -165,7 +175,7 @@ impl Orchestrator {
         let handle = Handle::current();
         tokio::spawn(async move {
             // Nobody closes it.
-            let permit = this.0.permits.clone().acquire_owned().await;
+            let permit = this.shared.permits.clone().acquire_owned().await;
             let own = this.clone();
             let (platform, id) = (delivery.platform, delivery.id.clone());
             let stepped = tokio::task::spawn_blocking(move || {
@@ -175,7 +185,7 @@ impl Orchestrator {
                 drop(taken);
                 // The next of its lane can be attended to.
                 if delivery.status == DeliveryStatus::Received {
-                    own.0.inbox.bell.notify_one();
+                    own.shared.inbox.bell.notify_one();
                 }
             });
             if let Err(error) = stepped.await {
@@ -212,7 +222,9 @@ impl Orchestrator {
         let now = db.delivery(looked_for.platform, &looked_for.id).await?;
         drop(db);
         match now.filter(|now| now.status == looked_for.status) {
-            Some(delivery) if delivery.status == DeliveryStatus::Received => self.handle(delivery).await,
+            Some(delivery) if delivery.status == DeliveryStatus::Received => {
+                self.acting_for(&delivery).handle(delivery).await
+            }
             Some(delivery) => self.follow(delivery).await,
             None => Ok(()),
         }
@@ -228,7 +240,7 @@ impl Orchestrator {
             let told = inbound(&delivery).ok();
             answer::end(&mut delivery, DeliveryStatus::Failed);
             db.update_delivery(&delivery, before).await?;
-            answer::record(&mut db, &delivery, "delivery.failed", Some(&spinney_core::in_full(error)))?;
+            answer::record(&mut db, &delivery, &spinney_core::in_full(error))?;
             db.commit().await?;
             self.apologize(&delivery, told.as_ref()).await;
             return Ok(());
@@ -249,7 +261,7 @@ impl Orchestrator {
     }
 
     fn busy(&self) -> std::sync::MutexGuard<'_, Busy> {
-        self.0.busy.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.busy.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// `false` while somebody is at it or in its lane, or it is to be left alone.

@@ -1,6 +1,8 @@
 //! All that is said in a conversation, beside the answers to commands.
 
-use spinney_core::{Job, JobStatus, Method, Push, Reason, Work, WorkKind, Workspace, WorkspaceStatus};
+use spinney_core::{
+    Job, JobStatus, Method, NoRoom, Push, Reason, WaitsFor, Work, WorkKind, Workspace, WorkspaceStatus,
+};
 use spinney_jobs::words;
 
 use crate::Message;
@@ -11,17 +13,16 @@ const MAX_SUMMARY_CHARS: usize = 6000;
 
 /// A job waits for something that takes a while; nothing is said of one that has just come.
 pub(super) fn waiting(job: &Job) -> Option<Message> {
-    let why = job.waits_for.as_deref()?;
-    let message = match why.strip_prefix("room: ").filter(|_| job.outcome.blocked) {
-        Some(why) => {
-            // What follows is for the command line.
-            let why = why.split("; ").next().unwrap_or_default();
-            Message::new().plain("I can't start: ").sentence(&words::plain(why)).plain(". ").then(helps(why))
-        }
-        None => Message::new()
+    let message = match job.waits_for.as_ref()? {
+        WaitsFor::Room(no_room) if job.outcome.blocked => Message::new()
+            .plain("I can't start: ")
+            .sentence(&words::plain(&no_room.why))
+            .plain(". ")
+            .then(helps(no_room)),
+        waits_for => Message::new()
             .strong(job.work.workspace_name().as_str())
             .plain(" waits for ")
-            .sentence(&words::plain(why))
+            .sentence(&words::plain(&waits_for.to_string()))
             .plain("."),
     };
     Some(message)
@@ -34,14 +35,9 @@ pub(super) fn crowded(work: &Work, jobs: usize) -> Message {
 }
 
 /// What makes room.
-fn helps(why: &str) -> Message {
-    // As in `…: 3 merged, 0 stale for 14+ days, 22 active`.
-    let count = |what: &str| {
-        let mut counted = why.split([':', ',']).filter_map(|part| part.trim().split_once(' '));
-        counted.find_map(|(count, of)| count.parse::<u32>().ok().filter(|count| of.starts_with(what) && *count > 0))
-    };
-    let help = ["merged", "stale"].into_iter().find_map(|what| Some((count(what)?, what)));
-    let message = match help {
+fn helps(no_room: &NoRoom) -> Message {
+    let sweeps = [(no_room.merged, "merged"), (no_room.stale, "stale")];
+    let message = match sweeps.into_iter().find(|(count, _)| *count > 0) {
         Some((count, what)) => {
             Message::new().code(format!("/worktree cleanup {what}")).plain(format!(" frees up to {count}. "))
         }

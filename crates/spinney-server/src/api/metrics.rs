@@ -7,13 +7,14 @@ use std::fmt::Write as _;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
-use spinney_core::{JobStatus, Scope, Timestamp, WorkspaceStatus};
+use spinney_core::{JobStatus, Scope, Timestamp, WaitsFor, WorkspaceStatus};
 use spinney_engine::{Among, Engine, stands};
-use spinney_store::{Claims, Connection, JobTally, WorkspaceTally};
+use spinney_store::{JobTally, WorkspaceTally};
 
 use crate::app::App;
 use crate::auth::Caller;
 use crate::error::Result;
+use crate::tally::Tally;
 
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -28,11 +29,13 @@ pub(crate) async fn metrics(State(app): State<App>, caller: Caller) -> Result<im
         text.workspaces(&db.tally_workspaces(account, node).await?);
         text.jobs(&db.tally_jobs(account, node).await?);
         text.waits(&db.tally_waits(account, node).await?);
-        text.orphans(&mut db, account).await?;
-        let Claims { hits, misses, .. } = app.metrics().count_claims(&mut db, &caller.account).await?;
-        text.single("spinney_pool_hits_total", "counter", "New workspaces that came from a pool", hits);
-        text.single("spinney_pool_misses_total", "counter", "New workspaces for which no pool had one", misses);
     }
+    let Tally { hits, misses, findings } = Tally::count(engine.store(), engine.account()).await?;
+    if let Some(findings) = findings {
+        text.single("spinney_orphans", "gauge", "What the last sweep found out of step", findings);
+    }
+    text.single("spinney_pool_hits_total", "counter", "New workspaces that came from a pool", hits);
+    text.single("spinney_pool_misses_total", "counter", "New workspaces for which no pool had one", misses);
     text.pool(&engine).await?;
     if let Some(free) = engine.free_disk() {
         text.single("spinney_disk_free_bytes", "gauge", "Free bytes where the workspaces are", free);
@@ -102,20 +105,14 @@ impl Text {
         self.single("spinney_jobs_oldest_wait_seconds", "gauge", "How long the oldest job waits", seconds);
     }
 
-    /// What jobs wait for is told in words that name others: here only the kind.
-    fn waits(&mut self, waits: &[(Option<String>, u64)]) {
+    /// What jobs wait for names others: here only the kind.
+    fn waits(&mut self, waits: &[(Option<WaitsFor>, u64)]) {
         self.family("spinney_jobs_waiting", "gauge", "Jobs that wait, by what for");
         for reason in REASONS {
-            let own = waits.iter().filter(|(text, _)| reason_of(text.as_deref()) == reason);
+            let is_own = |waits_for: &Option<WaitsFor>| waits_for.as_ref().map_or(STARTS, WaitsFor::reason) == reason;
+            let own = waits.iter().filter(|(waits_for, _)| is_own(waits_for));
             self.line("spinney_jobs_waiting", &[("reason", reason)], own.map(|(_, count)| count).sum::<u64>());
         }
-    }
-
-    async fn orphans(&mut self, db: &mut Connection, account: &str) -> Result<()> {
-        let Some(swept) = db.newest_sweep_of_orphans(account).await? else { return Ok(()) };
-        let findings = swept.detail["findings"].as_array().map_or(0, Vec::len);
-        self.single("spinney_orphans", "gauge", "What the last sweep found out of step", findings);
-        Ok(())
     }
 
     async fn pool(&mut self, engine: &Engine) -> Result<()> {
@@ -128,19 +125,9 @@ impl Text {
     }
 }
 
-const REASONS: [&str; 5] = ["job", "agent", "worker", "room", "start"];
-
-/// The kind of what a job says in words that it waits for.
-fn reason_of(text: Option<&str>) -> &'static str {
-    let starts = |words: &str| text.is_some_and(|text| text.starts_with(words));
-    match () {
-        () if starts("job ") || starts("a job ") => "job",
-        () if starts("agent ") => "agent",
-        () if starts("a worker ") => "worker",
-        () if starts("room: ") => "room",
-        () => "start",
-    }
-}
+const REASONS: [&str; 5] = ["job", "agent", "worker", "room", STARTS];
+/// Of a job that has not found out yet what it waits for.
+const STARTS: &str = "start";
 
 /// What this process has in memory, where the system tells.
 fn resident_bytes() -> Option<u64> {

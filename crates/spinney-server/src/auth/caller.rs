@@ -4,7 +4,7 @@ use axum::extract::{FromRequestParts, OptionalFromRequestParts};
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
-use spinney_core::{AccountName, Scope, Timestamp, Token, TokenId, TokenKind, TokenSecret};
+use spinney_core::{AccountName, Actor, Scope, Timestamp, Token, TokenId, TokenKind, TokenName, TokenSecret};
 
 use super::{Csrf, read_session};
 use crate::app::App;
@@ -17,6 +17,8 @@ pub(crate) struct Caller {
     pub account: AccountName,
     pub scope: Scope,
     pub via: Via,
+    /// Where the request came from, over the network.
+    pub address: Option<String>,
 }
 
 /// How they showed it.
@@ -24,10 +26,14 @@ pub(crate) struct Caller {
 pub(crate) enum Via {
     /// At the Unix socket, where only the owner of the home gets in.
     Socket,
-    Token,
+    Token {
+        id: TokenId,
+        name: TokenName,
+    },
     /// A browser. What it sends by itself is no proof that a person meant it: writes need the CSRF token, too.
     Session {
         id: TokenId,
+        name: TokenName,
         csrf: Csrf,
     },
 }
@@ -36,18 +42,18 @@ impl Caller {
     /// Finds out who asks; none when nothing was shown.
     pub(crate) async fn find(app: &App, peer: Peer, headers: &HeaderMap) -> Result<Option<Self>> {
         if headers.contains_key(AUTHORIZATION) {
-            return Self::of_bearer(app, headers).await.map(Some);
+            return Self::of_bearer(app, peer, headers).await.map(Some);
         }
         if let Some(secret) = read_session(headers) {
             let Some(token) = live(app, &secret, TokenKind::Session).await? else { return Ok(None) };
-            let via = Via::Session { id: token.id.clone(), csrf: Csrf::of(&secret) };
-            return Ok(Some(Self { account: token.account, scope: token.scope, via }));
+            let via = Via::Session { id: token.id.clone(), name: token.name.clone(), csrf: Csrf::of(&secret) };
+            return Ok(Some(Self::of_token(token, via, peer)));
         }
-        let owner = || Self { account: AccountName::local(), scope: Scope::Admin, via: Via::Socket };
+        let owner = || Self { account: AccountName::local(), scope: Scope::Admin, via: Via::Socket, address: None };
         Ok((peer == Peer::Owner).then(owner))
     }
 
-    async fn of_bearer(app: &App, headers: &HeaderMap) -> Result<Self> {
+    async fn of_bearer(app: &App, peer: Peer, headers: &HeaderMap) -> Result<Self> {
         let refused = || ApiError::unauthorized("this token is unknown, expired or revoked");
         let mut values = headers.get_all(AUTHORIZATION).iter();
         let (Some(value), None) = (values.next(), values.next()) else { return Err(refused()) };
@@ -57,7 +63,22 @@ impl Caller {
             return Err(refused());
         }
         let token = live(app, &secret, TokenKind::Api).await?.ok_or_else(refused)?;
-        Ok(Self { account: token.account, scope: token.scope, via: Via::Token })
+        let via = Via::Token { id: token.id.clone(), name: token.name.clone() };
+        Ok(Self::of_token(token, via, peer))
+    }
+
+    fn of_token(token: Token, via: Via, peer: Peer) -> Self {
+        Self { account: token.account, scope: token.scope, via, address: peer.address() }
+    }
+
+    /// As the audit log names them.
+    pub(crate) fn actor(&self) -> Actor {
+        let address = self.address.clone();
+        match &self.via {
+            Via::Socket => Actor::Owner,
+            Via::Token { id, name } => Actor::Token { id: id.clone(), name: name.clone(), address },
+            Via::Session { id, name, .. } => Actor::Session { id: id.clone(), name: name.clone(), address },
+        }
     }
 
     /// Refuses who may not do what needs this scope.

@@ -1,9 +1,8 @@
 //! Sessions of browsers: begun with the key of a link or with a token, ended by logging out. The audit log tells of both,
 //! and of who was refused.
 
-use serde_json::{Value, json};
-use spinney_core::{AccountName, Timestamp, Token, TokenKind, TokenSecret};
-use spinney_store::{Connection, Event};
+use spinney_core::{AccountName, Actor, Event, Timestamp, Token, TokenKind, TokenSecret};
+use spinney_store::Subject;
 
 use super::{Caller, SESSION_FOR, Via};
 use crate::app::App;
@@ -14,7 +13,8 @@ use crate::listen::Peer;
 pub(crate) async fn begin_session(app: &App, peer: Peer, key: &str) -> Result<TokenSecret> {
     app.attempts().check(peer)?;
     let now = Timestamp::now();
-    let mut db = app.engine().store().write().await?;
+    let somebody = Actor::Stranger { address: peer.address() };
+    let mut db = app.engine().store().acting_as(somebody).write().await?;
     let shown = match key.trim().parse::<TokenSecret>() {
         Ok(secret) => match db.take_login(&secret.hash(), now).await? {
             Some(login) => Some(login),
@@ -25,7 +25,7 @@ pub(crate) async fn begin_session(app: &App, peer: Peer, key: &str) -> Result<To
     let Some(shown) = shown else {
         if app.attempts().failed(peer) {
             // Nobody knows whose it was to be: it is told to the owner of the home.
-            record(&mut db, &AccountName::local(), "login.failed", json!({ "from": told(peer) }))?;
+            db.record(Subject::account(AccountName::local().as_str()), Event::LoginFailed { from: peer.address() })?;
             db.commit().await?;
         }
         return Err(ApiError::unauthorized("this link or token is unknown, expired or used up"));
@@ -37,8 +37,9 @@ pub(crate) async fn begin_session(app: &App, peer: Peer, key: &str) -> Result<To
         session.expires_at = shown.expires_at;
     }
     db.insert_token(&session, &secret.hash()).await?;
-    let detail = json!({ "id": session.id, "name": session.name, "scope": session.scope, "from": told(peer) });
-    record(&mut db, &session.account, "session.begun", detail)?;
+    let Token { id, name, scope, account, .. } = session;
+    db.act_as(Actor::Session { id: id.clone(), name: name.clone(), address: peer.address() });
+    db.record(Subject::account(account.as_str()), Event::SessionBegun { id, name, scope, from: peer.address() })?;
     db.commit().await?;
     Ok(secret)
 }
@@ -46,29 +47,9 @@ pub(crate) async fn begin_session(app: &App, peer: Peer, key: &str) -> Result<To
 /// Ends the session of a browser that asks with one.
 pub(crate) async fn end_session(app: &App, caller: &Caller) -> Result<()> {
     let Via::Session { id, .. } = &caller.via else { return Ok(()) };
-    let mut db = app.engine().store().write().await?;
+    let mut db = app.engine_of(caller).store().write().await?;
     if db.delete_token(&caller.account, id).await? {
-        record(&mut db, &caller.account, "session.ended", json!({ "id": id }))?;
+        db.record(Subject::account(caller.account.as_str()), Event::SessionEnded { id: id.clone() })?;
     }
     Ok(db.commit().await?)
-}
-
-fn told(peer: Peer) -> Option<String> {
-    match peer {
-        Peer::Network(address) => Some(address.ip().to_string()),
-        Peer::Owner => None,
-    }
-}
-
-fn record(db: &mut Connection, account: &AccountName, kind: &str, detail: Value) -> Result<()> {
-    db.record_event(Event {
-        account: account.to_string(),
-        kind: kind.to_owned(),
-        workspace_id: None,
-        repository_id: None,
-        job_id: None,
-        detail,
-        at: Timestamp::now(),
-    })?;
-    Ok(())
 }

@@ -102,7 +102,7 @@ impl Cleanup {
 }
 
 impl Finding {
-    fn of(finding: &spinney_engine::Finding) -> Self {
+    fn of(finding: &spinney_core::Finding) -> Self {
         Self { what: finding.what.clone(), done: finding.done.clone() }
     }
 }
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_cleanup_is_what_its_schema_says() {
-        let finding = |done| spinney_engine::Finding { what: "a tree without a row".to_owned(), done };
+        let finding = |done| spinney_core::Finding { what: "a tree without a row".to_owned(), done };
         let workspace = sample::bare_workspace;
         let report = Report {
             removed: vec![(workspace(), "merged".to_owned())],

@@ -1,13 +1,18 @@
 //! An entry of the audit log.
 
 use serde::Serialize;
+use spinney_core::Recorded;
 use utoipa::ToSchema;
+
+use super::Actor;
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Event {
     /// Counts up; who has seen one has seen all before it.
     pub id: i64,
+    /// Who did it.
+    pub actor: Actor,
     /// What happened, as `job.started`.
     pub kind: String,
     #[schema(required)]
@@ -24,15 +29,17 @@ pub struct Event {
 
 impl Event {
     #[must_use]
-    pub fn new(id: i64, event: &spinney_store::Event) -> Self {
+    pub fn new(id: i64, recorded: &Recorded) -> Self {
+        let (kind, detail) = recorded.event.parts();
         Self {
             id,
-            kind: event.kind.clone(),
-            workspace_id: event.workspace_id.as_ref().map(ToString::to_string),
-            repository_id: event.repository_id.as_ref().map(ToString::to_string),
-            job_id: event.job_id.as_ref().map(ToString::to_string),
-            detail: event.detail.clone(),
-            at: event.at.to_string(),
+            actor: Actor::of(&recorded.actor),
+            kind,
+            workspace_id: recorded.workspace_id.as_ref().map(ToString::to_string),
+            repository_id: recorded.repository_id.as_ref().map(ToString::to_string),
+            job_id: recorded.job_id.as_ref().map(ToString::to_string),
+            detail,
+            at: recorded.at.to_string(),
         }
     }
 }

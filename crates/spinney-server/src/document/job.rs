@@ -111,7 +111,7 @@ impl Job {
             prompt: job.prompt.clone(),
             trigger: job.trigger.into(),
             status: job.status.into(),
-            waits_for: job.waits_for.clone(),
+            waits_for: job.waits_for.as_ref().map(ToString::to_string),
             cancel: job.cancel.into(),
             attempt: job.attempt,
             workspace: own.map(|workspace| workspace.name.to_string()),

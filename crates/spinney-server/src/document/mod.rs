@@ -4,6 +4,7 @@
 //! shown as near to it as can be. Its schema comes from the same declaration; a field that may be `null` is there
 //! nevertheless, and one that may be missing is not required.
 
+mod actor;
 mod agent;
 mod cleanup;
 mod conflicts;
@@ -30,6 +31,7 @@ mod verdict;
 mod word;
 mod workspace;
 
+pub use actor::Actor;
 pub use agent::{Agent, AgentLimits};
 pub use cleanup::{CleanedCaches, Cleanup, CleanupFailure, Finding, Forgotten, Kept, Swept};
 pub use conflicts::{Conflict, Conflicts, Uncommitted, Unjudged};

@@ -6,7 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use spinney_store::{Error, Event, Store};
+use spinney_core::Recorded;
+use spinney_store::{Error, Store};
 use tokio::sync::{Notify, broadcast, watch};
 use tokio::time::sleep;
 
@@ -27,7 +28,7 @@ pub(super) struct Batch {
     /// What comes before was told by earlier batches, or before there was any.
     pub after: i64,
     pub up_to: i64,
-    pub events: Vec<(i64, Arc<Event>)>,
+    pub events: Vec<(i64, Arc<Recorded>)>,
 }
 
 /// Hands new events to subscribers. Cheap to clone.
@@ -129,8 +130,8 @@ impl Broadcaster {
 
 #[cfg(test)]
 mod tests {
-    use spinney_core::Timestamp;
-    use spinney_store::StoreUrl;
+    use spinney_core::Event;
+    use spinney_store::{StoreUrl, Subject};
 
     use super::*;
 
@@ -141,20 +142,12 @@ mod tests {
         let (_stop, stopping) = watch::channel(false);
         let broadcaster = Broadcaster::new(store.clone(), stopping);
         let mut subscription = broadcaster.subscribe("local", None).await.unwrap();
-        let event = Event {
-            account: "local".into(),
-            kind: "between".into(),
-            workspace_id: None,
-            repository_id: None,
-            job_id: None,
-            detail: serde_json::Value::Null,
-            at: Timestamp::from_millisecond(0),
-        };
+        let event = Event::Other { kind: "between".into(), detail: serde_json::Value::Null };
         let mut db = store.write().await.unwrap();
-        db.record_event(event).unwrap();
+        db.record(Subject::account("local"), event).unwrap();
         db.commit().await.unwrap();
         assert_eq!(broadcaster.look(None).await.unwrap(), (1, false));
         let seen = tokio::time::timeout(Duration::from_secs(5), subscription.next()).await;
-        assert_eq!(seen.unwrap().unwrap().unwrap().1.kind, "between");
+        assert_eq!(seen.unwrap().unwrap().unwrap().1.event.kind(), "between");
     }
 }

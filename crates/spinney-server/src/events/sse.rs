@@ -28,9 +28,9 @@ pub fn stream(subscription: Subscription) -> Response {
     Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE_EVERY)).into_response()
 }
 
-fn encode(id: i64, event: &spinney_store::Event) -> Event {
+fn encode(id: i64, event: &spinney_core::Recorded) -> Event {
     let document = document::Event::new(id, event);
-    let encoded = Event::default().id(id.to_string()).event(&event.kind);
+    let encoded = Event::default().id(id.to_string()).event(&document.kind);
     // A document of texts and numbers always is JSON.
     encoded.json_data(document).unwrap_or_default()
 }

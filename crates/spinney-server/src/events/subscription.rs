@@ -6,7 +6,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use spinney_store::{Error, Event, Store};
+use spinney_core::Recorded;
+use spinney_store::{Error, Store};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 
@@ -24,7 +25,7 @@ pub struct Subscription {
     position: i64,
     /// The store has to be read, at least up to here.
     behind: Option<i64>,
-    ready: VecDeque<(i64, Arc<Event>)>,
+    ready: VecDeque<(i64, Arc<Recorded>)>,
 }
 
 impl Subscription {
@@ -51,7 +52,7 @@ impl Subscription {
     }
 
     /// Waits for the next event; none when the server stops.
-    pub async fn next(&mut self) -> Result<Option<(i64, Arc<Event>)>, Error> {
+    pub async fn next(&mut self) -> Result<Option<(i64, Arc<Recorded>)>, Error> {
         loop {
             if *self.stopping.borrow() {
                 return Ok(None);
@@ -80,7 +81,7 @@ impl Subscription {
             self.behind = Some(batch.up_to);
             return;
         }
-        let is_meant = |(id, event): &&(i64, Arc<Event>)| *id > self.position && event.account == self.account;
+        let is_meant = |(id, event): &&(i64, Arc<Recorded>)| *id > self.position && event.account == self.account;
         self.ready.extend(batch.events.iter().filter(is_meant).cloned());
         self.position = self.position.max(batch.up_to);
     }
@@ -102,26 +103,30 @@ impl Subscription {
 
 #[cfg(test)]
 mod tests {
-    use spinney_core::Timestamp;
-    use spinney_store::StoreUrl;
+    use spinney_core::{Actor, Event, Timestamp};
+    use spinney_store::{StoreUrl, Subject};
 
     use super::*;
 
     fn event(kind: i64) -> Event {
-        Event {
+        Event::Other { kind: kind.to_string(), detail: serde_json::Value::Null }
+    }
+
+    fn recorded(kind: i64) -> Recorded {
+        Recorded {
             account: "local".into(),
-            kind: kind.to_string(),
+            actor: Actor::Unknown,
             workspace_id: None,
             repository_id: None,
             job_id: None,
-            detail: serde_json::Value::Null,
+            event: event(kind),
             at: Timestamp::from_millisecond(0),
         }
     }
 
     fn batch(after: i64, ids: std::ops::RangeInclusive<i64>) -> Arc<Batch> {
         let up_to = *ids.end();
-        Arc::new(Batch { after, up_to, events: ids.map(|id| (id, Arc::new(event(id)))).collect() })
+        Arc::new(Batch { after, up_to, events: ids.map(|id| (id, Arc::new(recorded(id)))).collect() })
     }
 
     #[tokio::test]
@@ -130,7 +135,7 @@ mod tests {
         let store = Store::open(&StoreUrl::Sqlite(directory.path().join("spinney.db"))).await.unwrap();
         let write = async |ids: std::ops::RangeInclusive<i64>| {
             let mut db = store.write().await.unwrap();
-            ids.for_each(|id| db.record_event(event(id)).unwrap());
+            ids.for_each(|id| db.record(Subject::account("local"), event(id)).unwrap());
             db.commit().await.unwrap();
         };
         let (sender, receiver) = broadcast::channel(4);
@@ -141,7 +146,7 @@ mod tests {
         let mut expect = async |ids: std::ops::RangeInclusive<i64>| {
             for expected in ids {
                 let (id, event) = subscription.next().await.unwrap().unwrap();
-                assert_eq!((id, event.kind.as_str()), (expected, expected.to_string().as_str()));
+                assert_eq!((id, event.event.kind()), (expected, expected.to_string()));
             }
         };
         // Told, and in what the store has.

@@ -15,6 +15,14 @@ pub enum Peer {
 }
 
 impl Peer {
+    /// The address that it has on the network.
+    pub(crate) fn address(self) -> Option<String> {
+        match self {
+            Self::Network(address) => Some(address.ip().to_string()),
+            Self::Owner => None,
+        }
+    }
+
     /// For whom a proxy on this very machine asks: the last address of `X-Forwarded-For`, the one that it added itself.
     /// What comes from elsewhere is not believed. It decides about nothing but whose failed log-ins are counted together.
     pub(super) fn behind_proxy(self, headers: &HeaderMap) -> Self {

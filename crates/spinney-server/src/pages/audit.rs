@@ -4,7 +4,8 @@ use askama::Template;
 use axum::extract::State;
 use serde::Deserialize;
 use serde_json::Value;
-use spinney_store::{Event, EventFilter};
+use spinney_core::Recorded;
+use spinney_store::EventFilter;
 
 use super::answer::{Asked, Result};
 use super::frame::{Did, Frame};
@@ -38,6 +39,7 @@ struct EventRow {
     at: String,
     ago: String,
     kind: String,
+    who: String,
     workspace: Option<String>,
     job: Option<String>,
     detail: String,
@@ -60,15 +62,17 @@ pub(crate) async fn show(State(app): State<App>, caller: Caller, Asked(asked): A
 }
 
 impl EventRow {
-    fn new(id: i64, event: &Event) -> Self {
+    fn new(id: i64, event: &Recorded) -> Self {
+        let (kind, detail) = event.event.parts();
         Self {
             id,
             at: event.at.to_string(),
             ago: words::ago(event.at),
-            kind: event.kind.clone(),
+            kind,
+            who: words::actor(&event.actor),
             workspace: event.workspace_id.as_ref().map(ToString::to_string),
             job: event.job_id.as_ref().map(ToString::to_string),
-            detail: in_words(&event.detail),
+            detail: in_words(&detail),
         }
     }
 }

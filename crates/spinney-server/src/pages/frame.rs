@@ -50,7 +50,7 @@ impl Frame {
     pub(crate) fn new(caller: &Caller, part: &'static str, did: &Did) -> Self {
         let csrf = match &caller.via {
             Via::Session { csrf, .. } => csrf.as_str().to_owned(),
-            Via::Socket | Via::Token => String::new(),
+            Via::Socket | Via::Token { .. } => String::new(),
         };
         Self {
             part,

@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 async fn next(subscription: &mut Subscription) -> Option<(i64, String)> {
     let event = timeout(PATIENCE, subscription.next()).await.expect("an event").unwrap();
-    event.map(|(id, event)| (id, event.kind.clone()))
+    event.map(|(id, event)| (id, event.event.kind()))
 }
 
 /// Follows until all events of an account were seen; some leave now and then, and come back with what they saw last.

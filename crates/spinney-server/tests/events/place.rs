@@ -1,8 +1,8 @@
 //! A database with two accounts, and events to write into it.
 
-use spinney_core::Timestamp;
+use spinney_core::Event;
 use spinney_store::migrate::{MIGRATIONS, Migration};
-use spinney_store::{Event, Store, StoreUrl};
+use spinney_store::{Store, StoreUrl, Subject};
 use spinney_testkit::{PostgresDatabase, postgres_database};
 use tempfile::TempDir;
 
@@ -33,23 +33,16 @@ impl Place {
     }
 }
 
-pub fn event(account: &str, kind: &str) -> Event {
-    Event {
-        account: account.into(),
-        kind: kind.into(),
-        workspace_id: None,
-        repository_id: None,
-        job_id: None,
-        detail: serde_json::json!({ "text": "two\nlines" }),
-        at: Timestamp::from_millisecond(1_700_000_000_000),
-    }
+pub fn event(account: &str, kind: &str) -> (Subject, Event) {
+    let detail = serde_json::json!({ "text": "two\nlines" });
+    (Subject::account(account), Event::Other { kind: kind.into(), detail })
 }
 
 /// Writes events in one transaction.
-pub async fn write(store: &Store, events: impl IntoIterator<Item = Event>) {
+pub async fn write(store: &Store, events: impl IntoIterator<Item = (Subject, Event)>) {
     let mut db = store.write().await.unwrap();
-    for event in events {
-        db.record_event(event).unwrap();
+    for (subject, event) in events {
+        db.record(subject, event).unwrap();
     }
     db.commit().await.unwrap();
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use spinney_core::{
     Cancel, Job, JobId, JobRequest, JobStatus, NodeId, Outcome, Platform, Push, Repository, Session, SessionId,
-    SessionStatus, Timestamp, Usage, Work, WorkspaceId,
+    SessionStatus, Timestamp, Usage, WaitsFor, Work, WorkspaceId,
 };
 use spinney_store::{Error, JobFilter};
 
@@ -24,7 +24,7 @@ fn job(repository: &Repository, work: Work, at: i64) -> Job {
         prompt: "fix 'it'\nplease".into(),
         trigger: Platform::Cli,
         status: JobStatus::Pending,
-        waits_for: Some("a worker".into()),
+        waits_for: Some(WaitsFor::Worker { busy: 2, limit: 2 }),
         cancel: Cancel::No,
         attempt: 0,
         place: None,

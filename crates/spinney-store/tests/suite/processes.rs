@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use spinney_core::{NodeId, Timestamp, Work};
+use spinney_core::{Event, NodeId, Work};
 use spinney_store::migrate::MIGRATIONS;
-use spinney_store::{Error, Event, Store, StoreUrl};
+use spinney_store::{Error, Store, StoreUrl, Subject};
 
 use crate::backend::{Backend, on_both};
 use crate::samples::{everything, one_repository, workspace};
@@ -92,16 +92,8 @@ async fn write(url: &StoreUrl) {
         if connection.insert_work(&rows[0].repository_id, &Work::pr(number), &rows[0].id).await.unwrap() {
             won += 1;
         }
-        let event = Event {
-            account: "local".into(),
-            kind: "tried".into(),
-            workspace_id: None,
-            repository_id: None,
-            job_id: None,
-            detail: serde_json::Value::Null,
-            at: Timestamp::now(),
-        };
-        connection.record_event(event).unwrap();
+        let event = Event::Other { kind: "tried".into(), detail: serde_json::Value::Null };
+        connection.record(Subject::account("local"), event).unwrap();
         connection.commit().await.unwrap();
     }
     println!("won {won}.");

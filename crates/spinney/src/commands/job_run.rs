@@ -1,7 +1,7 @@
 //! `spinney job-run`: the process of one job. Started by others, with the job's lock as its standard input.
 
 use clap::Args;
-use spinney_core::{AccountName, JobId};
+use spinney_core::{AccountName, Actor, JobId};
 
 use crate::app::App;
 use crate::error::Result;
@@ -18,7 +18,7 @@ pub async fn run(app: &App, args: JobRunArgs) -> Result<u8> {
     app.take_interrupts();
     let engine = app.open_patient_engine(spinney_jobs::STORE_PATIENCE).await?;
     let account = jobs::open(app, &engine)?.owner(&args.id).await?.unwrap_or_else(AccountName::local);
-    let engine = engine.for_account(&account);
+    let engine = engine.for_account(&account).acting_as(Actor::Job { id: args.id.clone() });
     // What can't be finished is met again where the job's log tells it.
     let _ = engine.recover(&|_| {}).await;
     jobs::open(app, &engine)?.run(&args.id, app).await?;

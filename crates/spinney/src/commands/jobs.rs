@@ -113,7 +113,7 @@ pub fn state(job: &Job) -> &'static str {
 /// What it waits for, does, or came to.
 fn what(jobs: &Jobs<'_>, job: &Job) -> String {
     let sentence = match job.status {
-        JobStatus::Pending => job.waits_for.as_deref().map(|what| format!("for {}", words::plain(what))),
+        JobStatus::Pending => job.waits_for.as_ref().map(|what| format!("for {}", words::plain(&what.to_string()))),
         JobStatus::Running => last_action(jobs, job),
         JobStatus::Completed => job.outcome.summary.as_deref().map(|text| words::first_line(text).into_owned()),
         _ => job.outcome.error.as_deref().map(|text| words::first_line(text).into_owned()),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
+use spinney_core::Actor;
 use spinney_server::{Listening, ServeError, ServeOptions};
 
 use crate::app::App;
@@ -32,7 +33,7 @@ pub struct ServeArgs {
 
 pub async fn run(app: &App, args: ServeArgs) -> Result<u8> {
     app.take_interrupts();
-    let engine = app.open_engine().await?;
+    let engine = app.open_engine().await?.acting_as(Actor::Daemon);
     let launcher = jobs::launcher(app, &engine)?;
     let options = ServeOptions { engine, launcher, listen: args.listen, socket: args.socket };
     spinney_server::serve(options, |listening| announce(app, listening)).await?;

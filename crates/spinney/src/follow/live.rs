@@ -49,7 +49,7 @@ impl Live {
 
     pub fn draw(&mut self, watched: &[Watched]) {
         for (row, watched) in self.rows.iter_mut().zip(watched) {
-            let spins = watched.job.waits_for.is_none() && !watched.over;
+            let spins = watched.waits_for.is_none() && !watched.over;
             if row.spins != Some(spins) {
                 row.spins = Some(spins);
                 if let Ok(style) = ProgressStyle::with_template(if spins { SPINNING } else { STANDING }) {
@@ -97,7 +97,7 @@ fn message(watched: &Watched, name: String) -> String {
             words::outcome(job)
         );
     }
-    if let Some(waits_for) = &job.waits_for {
+    if let Some(waits_for) = &watched.waits_for {
         return format!("… {name}  waits for {}", words::plain(waits_for));
     }
     let mut parts = vec![name, words::lasted(words::ran_for(job))];

@@ -28,6 +28,8 @@ pub enum News<'a> {
 #[derive(Debug)]
 pub struct Watched {
     pub job: Job,
+    /// What it waits for, as its log tells.
+    pub waits_for: Option<String>,
     log: LogReader,
     loaded: Instant,
     /// Nothing more happens to it.
@@ -46,6 +48,7 @@ impl Watched {
     /// A job, to be followed from where the log stands.
     pub fn new(job: Job, log: LogReader) -> Self {
         Self {
+            waits_for: job.waits_for.as_ref().map(ToString::to_string),
             job,
             log,
             loaded: Instant::now(),
@@ -91,6 +94,7 @@ impl Watched {
             jobs.recover().await?;
             self.job = jobs.require(&self.job.id).await?;
         }
+        self.waits_for = self.job.waits_for.as_ref().map(ToString::to_string);
         self.over = is_over && self.job.status.is_final();
         self.loaded = Instant::now();
         Ok(())
@@ -102,7 +106,7 @@ impl Watched {
         }
         match &entry.event {
             JobEvent::Phase { phase, detail } => {
-                self.job.waits_for = detail.clone().filter(|_| *phase == JobPhase::Waiting);
+                self.waits_for = detail.clone().filter(|_| *phase == JobPhase::Waiting);
                 if detail.is_none() {
                     self.phase_began_ms = Some(entry.at_ms);
                 }

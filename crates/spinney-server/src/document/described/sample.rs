@@ -136,7 +136,7 @@ pub fn full_job() -> Job {
     Job {
         title: text("the login bug"),
         status: JobStatus::TimedOut,
-        waits_for: text("its turn"),
+        waits_for: Some(spinney_core::WaitsFor::Record),
         workspace_id: Some(WorkspaceId::generate()),
         outcome: Outcome {
             summary: text("done"),
