@@ -18,6 +18,7 @@ mod log;
 mod origin;
 mod orphans;
 mod outage;
+pub mod plain;
 mod process;
 mod queue;
 mod retention;
@@ -29,7 +30,6 @@ mod sink;
 pub mod sources;
 mod sweep;
 mod uuid;
-pub mod words;
 
 pub use agent::Agent;
 pub use error::{Error, Result};

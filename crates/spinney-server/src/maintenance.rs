@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use spinney_app::document;
 use spinney_core::config::CleanupConfig;
 use spinney_core::{Schedule, ScheduleKey, ScheduleName, Timestamp, in_full};
 use spinney_engine::{Engine, Patience, What};
 
 use crate::app::App;
 use crate::error::{ApiError, Result};
-use crate::{document, loops};
+use crate::loops;
 
 /// How often the trash is looked at, and pools.
 const OFTEN: Duration = Duration::from_secs(60);

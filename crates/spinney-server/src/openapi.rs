@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::http::Method;
+use spinney_app::document;
 use utoipa::openapi::path::{HttpMethod, OperationBuilder, Parameter, ParameterBuilder, ParameterIn, PathItem};
 use utoipa::openapi::request_body::RequestBodyBuilder;
 use utoipa::openapi::schema::{ComponentsBuilder, ObjectBuilder, Schema, Type};
@@ -12,7 +13,6 @@ use utoipa::openapi::{
 };
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
-use crate::document;
 use crate::routes::{self, Access};
 
 const TOKEN: &str = "token";

@@ -9,6 +9,7 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::Value;
+use spinney_app::document;
 use spinney_core::{LongOperation, LongOperationStatus, OperationId, Timestamp};
 use tokio::task::{JoinError, JoinHandle};
 use tokio::time::timeout;
@@ -16,7 +17,6 @@ use tracing::{Instrument, Span};
 
 use crate::app::App;
 use crate::auth::Caller;
-use crate::document;
 use crate::error::{ApiError, Result};
 
 /// How long a request waits for what it began.

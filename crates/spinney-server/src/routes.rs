@@ -7,13 +7,14 @@ use axum::handler::Handler;
 use axum::http::Method;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodFilter, MethodRouter, on};
+use spinney_app::document;
 use spinney_core::Scope;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::app::App;
 use crate::auth::gate::{self, Gate, MAX_BODY_BYTES};
 use crate::openapi::{AnyJson, Description};
-use crate::{api, document, observe, pages};
+use crate::{api, observe, pages};
 
 /// Who may pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

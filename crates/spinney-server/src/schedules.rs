@@ -1,11 +1,11 @@
 //! Schedules of agents and chores of the daemon, as one list that can be asked and told.
 
+use spinney_app::document;
 use spinney_core::Event;
 use spinney_engine::Engine;
 use spinney_jobs::schedules::{Listed, Selector, write_change};
 
 use crate::app::App;
-use crate::document;
 use crate::error::{ApiError, Result};
 use crate::maintenance::{self, Chore};
 

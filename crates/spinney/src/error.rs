@@ -2,9 +2,9 @@
 
 use std::error::Error as StdError;
 
+use spinney_app::document;
 use spinney_core::names::{cut_for_message, for_message, visible_line};
 use spinney_engine::{Check, ErrorKind, Mark};
-use spinney_server::document;
 
 use crate::ui::style;
 

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
+use spinney_app::document;
 use spinney_core::{Job, JobStatus, Workspace, WorkspaceId};
 use spinney_engine::{Among, Engine};
 use spinney_jobs::{ConfiguredLimits, Error, Jobs, Launcher};
-use spinney_server::document;
 
 use crate::app::App;
 use crate::background;

@@ -153,12 +153,12 @@ impl Run<'_> {
     fn words_of_dropped(&self, workspace: &Workspace) -> String {
         let Some(dropped) = &self.job.outcome.dropped else { return String::new() };
         let one = |dropped: &DroppedCommit| {
-            format!("{} ({})", dropped.commit.short(), crate::words::first_line(&dropped.subject))
+            format!("{} ({})", dropped.commit.short(), crate::plain::first_line(&dropped.subject))
         };
         let first: Vec<String> = dropped.commits.iter().take(3).map(one).collect();
         let more = if dropped.count > 3 { format!(" and {} more", dropped.count - 3) } else { String::new() };
         let (name, refs) = (&workspace.name, dropped.refs.join(" "));
-        let count = crate::words::counted(dropped.count, "commit");
+        let count = spinney_engine::plural(usize::try_from(dropped.count).unwrap_or(usize::MAX), "commit");
         format!(
             "the branch lost {count} that no remote has: {}{more}; \
              `spinney exec {name} -- git merge {refs}` brings back what was lost",

@@ -275,7 +275,7 @@ pub(super) fn shown(path: &Path) -> String {
 /// The first of some names, in backticks.
 pub(super) fn named(names: &[&str]) -> String {
     let mut shown: Vec<String> =
-        names.iter().take(MAX_NAMED).map(|name| format!("`{}`", crate::words::plain(name))).collect();
+        names.iter().take(MAX_NAMED).map(|name| format!("`{}`", crate::plain::plain(name))).collect();
     if names.len() > MAX_NAMED {
         shown.push(format!("{} more", names.len() - MAX_NAMED));
     }

@@ -1,8 +1,9 @@
 //! Does what a command says, within the same engine and the same verdict as the command line.
 
+use spinney_app::words;
 use spinney_core::{BranchName, Cancel, Consent, JobStatus, Remover, Timestamp, Work, Workspace, WorkspaceStatus};
 use spinney_engine::{Among, Context, Error as EngineError, Request, What, plural, size};
-use spinney_jobs::{Error as JobsError, words};
+use spinney_jobs::Error as JobsError;
 
 use super::{Command, tell};
 use crate::{Desk, Error, Message, Result};

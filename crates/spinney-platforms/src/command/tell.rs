@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
+use spinney_app::words;
 use spinney_core::{Consent, Reason, ReasonCode, Verdict, Workspace};
 use spinney_engine::{Removed, Report, plural};
-use spinney_jobs::words;
 
 use crate::Message;
 

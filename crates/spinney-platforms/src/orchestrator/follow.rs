@@ -1,7 +1,8 @@
 //! The second step of a delivery: what becomes of its job is told where it was asked for.
 
+use spinney_app::words;
 use spinney_core::{Delivery, DeliveryStatus, Job, JobStatus, Work};
-use spinney_jobs::{Error as JobsError, Jobs, words};
+use spinney_jobs::{Error as JobsError, Jobs};
 
 use super::answer::Standing;
 use super::{Orchestrator, inbound, say};

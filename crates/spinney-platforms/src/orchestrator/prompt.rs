@@ -1,7 +1,7 @@
 //! What an agent is told: what was written, and what it is about. All of it is data that people wrote.
 
+use spinney_app::words;
 use spinney_core::WorkKind;
-use spinney_jobs::words;
 
 use crate::{Inbound, Request};
 

@@ -1,9 +1,9 @@
 //! All that is said in a conversation, beside the answers to commands.
 
+use spinney_app::words;
 use spinney_core::{
     Job, JobStatus, Method, NoRoom, Push, Reason, WaitsFor, Work, WorkKind, Workspace, WorkspaceStatus,
 };
-use spinney_jobs::words;
 
 use crate::Message;
 use crate::command::Usage;

@@ -5,6 +5,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
+use spinney_app::document;
 use spinney_core::quantity::Span;
 use spinney_core::{AccountName, Scope, TokenId, TokenKind, TokenName};
 use spinney_engine::NewToken;
@@ -15,7 +16,7 @@ use super::named;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::error::{ApiError, Result};
-use crate::{document, idempotency};
+use crate::idempotency;
 
 /// All accounts for the owner of the home; for others, their own.
 pub(crate) async fn list(State(app): State<App>, caller: Caller) -> Result<Json<document::Accounts>> {

@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
+use spinney_app::document;
 use spinney_core::{CommitId, Job};
 use spinney_engine::{Context, Engine};
 
@@ -9,7 +10,6 @@ use super::extract::Path;
 use super::named;
 use crate::app::App;
 use crate::auth::Caller;
-use crate::document;
 use crate::error::{ApiError, Result};
 use crate::operations::{Answer, begin};
 

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use serde::Deserialize;
+use spinney_app::document;
 use spinney_core::WorkspaceStatus;
 use spinney_engine::{Patience, PoolStatuses, What};
 use spinney_jobs::Forgotten;
@@ -13,7 +14,6 @@ use super::extract::{Body, OptionalBody, Query};
 use super::named;
 use crate::app::App;
 use crate::auth::Caller;
-use crate::document;
 use crate::error::{ApiError, Result};
 use crate::operations::{Answer, begin};
 

@@ -6,6 +6,7 @@ use axum::http::header::LOCATION;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use serde::Deserialize;
+use spinney_app::document;
 use spinney_core::{AgentName, BranchName, Cancel, CommitId, Job, JobRequest, JobStatus, Platform, WorkKind};
 use spinney_engine::Engine;
 use spinney_jobs::{Agent, Busy, Jobs, NewJob};
@@ -18,7 +19,7 @@ use super::page::{self, Cursor};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::error::{ApiError, Result};
-use crate::{document, idempotency};
+use crate::idempotency;
 
 /// How much of a prompt a list tells.
 const LISTED_PROMPT_CHARS: usize = 2000;

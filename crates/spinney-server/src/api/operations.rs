@@ -2,12 +2,12 @@
 
 use axum::Json;
 use axum::extract::State;
+use spinney_app::document;
 use spinney_core::OperationId;
 
 use super::extract::Path;
 use crate::app::App;
 use crate::auth::Caller;
-use crate::document;
 use crate::error::{ApiError, Result};
 
 pub(crate) async fn show(

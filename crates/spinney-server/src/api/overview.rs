@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use serde::Deserialize;
+use spinney_app::document;
 use spinney_store::{EventFilter, SessionSearch};
 use utoipa::IntoParams;
 
@@ -12,7 +13,6 @@ use super::named;
 use super::page::{self, Cursor};
 use crate::app::App;
 use crate::auth::Caller;
-use crate::document;
 use crate::error::Result;
 use crate::operations::{Answer, begin};
 

@@ -7,6 +7,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
+use spinney_app::document;
 use spinney_core::account::LOCAL;
 use spinney_core::{Repository, RepositoryId, RepositoryName, Scope};
 use spinney_engine::{AddRepository, Engine};
@@ -16,7 +17,6 @@ use super::extract::{Body, Path, Query};
 use super::named;
 use crate::app::App;
 use crate::auth::Caller;
-use crate::document;
 use crate::error::{ApiError, Result};
 use crate::operations::{Answer, begin};
 

@@ -3,12 +3,12 @@
 use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
+use spinney_app::document;
 use utoipa::IntoParams;
 
 use super::extract::{Path, Query};
 use crate::app::App;
 use crate::auth::Caller;
-use crate::document;
 use crate::error::Result;
 use crate::schedules::{self, Change};
 

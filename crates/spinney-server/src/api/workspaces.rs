@@ -5,6 +5,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
+use spinney_app::document;
 use spinney_core::work::parse_conversation;
 use spinney_core::{
     BranchName, CommitId, Consent, Method, Platform, ReasonCode, Remover, WorkKind, Workspace, WorkspaceStatus,
@@ -18,9 +19,9 @@ use super::named::{self, NamedWork};
 use super::page::{self, Cursor};
 use crate::app::App;
 use crate::auth::Caller;
+use crate::background;
 use crate::error::{ApiError, Result};
 use crate::operations::{Answer, begin};
-use crate::{background, document};
 
 /// How many of its jobs are named, newest first.
 const MAX_JOBS: u32 = 5;

@@ -5,9 +5,9 @@ use std::convert::Infallible;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt, stream};
+use spinney_app::document;
 
 use super::{KEEP_ALIVE_EVERY, RETRY_AFTER, Subscription};
-use crate::document;
 
 /// Answers with a subscription's events, each under its number. The first thing that is sent names where it begins, so
 /// that a reader who is cut off before anything happened comes back with that.

@@ -4,6 +4,7 @@ use askama::Template;
 use axum::extract::State;
 use serde::Deserialize;
 use serde_json::Value;
+use spinney_app::words;
 use spinney_core::Recorded;
 use spinney_store::EventFilter;
 
@@ -12,7 +13,6 @@ use super::frame::{Did, Frame};
 use super::render;
 use crate::app::App;
 use crate::auth::Caller;
-use crate::words;
 
 /// How many events a page has.
 const PAGE: u32 = 100;

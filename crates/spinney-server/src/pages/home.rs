@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use askama::Template;
 use axum::extract::State;
+use spinney_app::words;
 use spinney_core::{Job, JobStatus, LogEntry, Push, Timestamp, Workspace, WorkspaceStatus};
 use spinney_engine::{Among, Engine, Sizes, plural, size};
 use spinney_jobs::{Jobs, LogReader};
@@ -18,7 +19,6 @@ use super::rows::{JobRow, WorkspaceRow, running_in};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::maintenance::Chore;
-use crate::words;
 
 /// How many jobs of a kind a list has at most.
 const LISTED: u32 = 100;

@@ -3,6 +3,7 @@
 use askama::Template;
 use axum::extract::State;
 use serde::Deserialize;
+use spinney_app::words;
 use spinney_core::{
     Cancel, Job, JobEvent, JobId, JobStatus, LogEntry, Push, Session, SessionStatus, Timestamp, WorkspaceStatus,
 };
@@ -21,7 +22,6 @@ use crate::api::page::{self, Cursor};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
-use crate::words;
 
 /// How many jobs a page of the list has.
 const LISTED: u32 = 100;

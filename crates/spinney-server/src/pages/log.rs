@@ -1,10 +1,9 @@
 //! A job's log as rows of its page. The script makes the same rows of what comes later.
 
 use askama::Template;
+use spinney_app::words;
 use spinney_core::{JobEvent, JobPhase, JobStatus, LogEntry, Session, Stream, Usage};
 use spinney_jobs::LogReader;
-
-use crate::words;
 
 /// How much of a log's end a page has.
 const TAIL_BYTES: u64 = 512 << 10;

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use askama::Template;
 use axum::extract::State;
 use serde::Deserialize;
+use spinney_app::document;
 use spinney_core::{BranchName, JobRequest, JobStatus, Method, Platform, RepositoryId, WorkKind};
 use spinney_engine::{Among, Context, Request, Sizes, size};
 use spinney_jobs::{Agent, Busy, NewJob};
@@ -17,8 +18,8 @@ use crate::api::named::NamedWork;
 use crate::api::repositories::NewRepository;
 use crate::app::App;
 use crate::auth::Caller;
+use crate::background;
 use crate::error::ApiError;
-use crate::{background, document};
 
 /// How many of a repository's jobs are shown.
 const JOBS: u32 = 10;

@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
+use spinney_app::words;
 use spinney_core::{Job, JobStatus, Outcome, Push, Timestamp, Workspace, WorkspaceId};
 use spinney_engine::{has_tree, plural, size};
 
 use super::mark::Mark;
-use crate::words;
 
 /// A job in a list.
 #[derive(Debug)]

@@ -3,6 +3,7 @@
 use askama::Template;
 use axum::extract::State;
 use serde::Deserialize;
+use spinney_app::words;
 use spinney_core::config::ScheduleKind;
 use spinney_core::quantity::Span;
 use spinney_core::{Schedule, Timestamp};
@@ -17,7 +18,6 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::maintenance::{self, Chore};
 use crate::schedules::{self, Change, NO_AGENT};
-use crate::words;
 
 #[derive(Template)]
 #[template(path = "schedules.html")]

@@ -5,6 +5,7 @@ use std::time::Duration;
 use askama::Template;
 use axum::extract::State;
 use serde::Deserialize;
+use spinney_app::words;
 use spinney_core::{Scope, Timestamp, Token, TokenId, TokenKind};
 use spinney_engine::{Engine, NewToken};
 
@@ -14,7 +15,6 @@ use super::render;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
-use crate::words;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Longer than anybody plans.

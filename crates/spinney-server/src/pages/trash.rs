@@ -2,6 +2,7 @@
 
 use askama::Template;
 use axum::extract::State;
+use spinney_app::words;
 use spinney_core::{Workspace, WorkspaceId, WorkspaceStatus, in_full};
 use spinney_engine::{Engine, plural};
 
@@ -12,7 +13,6 @@ use super::rows::size_of;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
-use crate::words;
 
 #[derive(Template)]
 #[template(path = "trash.html")]

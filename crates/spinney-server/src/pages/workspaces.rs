@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use askama::Template;
 use axum::extract::State;
 use serde::Deserialize;
+use spinney_app::{document, words};
 use spinney_core::{Consent, Job, JobStatus, Remover, Verdict, WorkKind, Workspace, WorkspaceId, WorkspaceStatus};
 use spinney_engine::{Context, Details, Engine, plural};
 
@@ -16,7 +17,6 @@ use super::rows::{JobRow, WorkspaceRow, base_of};
 use crate::api::workspaces::change_pin;
 use crate::app::App;
 use crate::auth::Caller;
-use crate::{document, words};
 
 /// How many of a workspace's jobs are shown.
 const JOBS: u32 = 20;

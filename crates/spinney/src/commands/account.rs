@@ -2,8 +2,8 @@
 
 use clap::{Args, Subcommand};
 use serde_json::json;
+use spinney_app::document;
 use spinney_core::AccountName;
-use spinney_server::document;
 
 use crate::app::App;
 use crate::error::Result;

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
+use spinney_app::document;
 use spinney_core::names::visible_line;
 use spinney_core::{BranchName, NodeId};
-use spinney_server::document;
 
 use crate::app::{App, current_directory};
 use crate::error::Result;

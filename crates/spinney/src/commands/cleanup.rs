@@ -1,11 +1,11 @@
 //! `spinney cleanup`: sweeps, within the verdict.
 
 use clap::{Args, ValueEnum};
+use spinney_app::document;
 use spinney_core::Reason;
 use spinney_core::names::visible_line;
 use spinney_engine::{Report, What, plural, size};
 use spinney_jobs::Forgotten;
-use spinney_server::document;
 
 use crate::app::App;
 use crate::background;

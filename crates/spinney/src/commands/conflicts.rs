@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use spinney_app::document;
 use spinney_engine::{Conflict, Conflicts, Opponent, plural};
-use spinney_server::document;
 
 use crate::app::App;
 use crate::error::Result;

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use clap::{Args, Subcommand};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use spinney_app::document;
 use spinney_core::names::for_message;
 use spinney_core::{Consent, Merge, ReasonCode, Sweep, Verdict, Work};
 use spinney_engine::{Among, Context, Engine, Request};
-use spinney_server::document;
 use tokio::time::sleep;
 
 use crate::app::{App, current_directory};

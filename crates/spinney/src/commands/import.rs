@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Value, json};
+use spinney_app::document;
 use spinney_core::BranchName;
 use spinney_engine::{Context, Engine, Found, Import, Imports, Left, plural};
-use spinney_server::document;
 
 use crate::app::{App, current_directory};
 use crate::error::Result;

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde_json::json;
+use spinney_app::document;
 use spinney_core::{Workspace, WorkspaceId, WorkspaceStatus};
 use spinney_engine::{Among, Context, Details, Engine, ask_all, has_tree, plural, size};
-use spinney_server::document;
 
 use crate::app::App;
 use crate::background;

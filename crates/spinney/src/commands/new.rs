@@ -3,10 +3,10 @@
 use std::time::Instant;
 
 use clap::Args;
+use spinney_app::document;
 use spinney_core::work::{InvalidWork, parse_conversation, parse_number};
 use spinney_core::{BranchName, CommitId, Method, Platform, Work};
 use spinney_engine::{Context, Continued, Engine, Request, Resolution};
-use spinney_server::document;
 
 use crate::app::App;
 use crate::background;

@@ -1,8 +1,8 @@
 //! `spinney pin`, `spinney unpin`: no sweep takes a pinned workspace.
 
 use clap::Args;
+use spinney_app::document;
 use spinney_engine::Among;
-use spinney_server::document;
 
 use crate::app::App;
 use crate::completion::workspace_names;

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use spinney_app::document;
 use spinney_core::names::cut_for_message;
 use spinney_engine::{Context, Drained, Engine, Filled, MemberState, Patience, PoolStatus, PoolStatuses, plural};
-use spinney_server::document;
 
 use crate::app::App;
 use crate::background;

@@ -2,9 +2,9 @@
 
 use clap::{Args, Subcommand};
 use serde_json::json;
+use spinney_app::document;
 use spinney_core::RepositoryName;
 use spinney_engine::{AddRepository, Among};
-use spinney_server::document;
 
 use crate::app::{App, current_directory};
 use crate::error::Result;

@@ -2,9 +2,9 @@
 
 use clap::Args;
 use serde_json::json;
+use spinney_app::document;
 use spinney_core::BranchName;
 use spinney_engine::Among;
-use spinney_server::document;
 
 use crate::app::App;
 use crate::completion::trashed_names;

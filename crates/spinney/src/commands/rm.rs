@@ -3,9 +3,9 @@
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
+use spinney_app::document;
 use spinney_core::{Consent, Merge, ReasonCode, Verdict, Workspace};
 use spinney_engine::{Among, Context, Engine, Removed};
-use spinney_server::document;
 
 use crate::app::App;
 use crate::background;

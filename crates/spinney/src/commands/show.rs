@@ -1,9 +1,9 @@
 //! `spinney show`: one workspace, with its health.
 
 use clap::Args;
+use spinney_app::document;
 use spinney_core::WorkspaceStatus;
 use spinney_engine::Among;
-use spinney_server::document;
 
 use crate::app::App;
 use crate::commands::jobs::state;

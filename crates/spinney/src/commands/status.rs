@@ -1,9 +1,9 @@
 //! `spinney status`: how many there are of what, and how much room is left.
 
 use clap::Args;
+use spinney_app::document;
 use spinney_core::WorkspaceStatus;
 use spinney_engine::{Among, Sizes, plural, size};
-use spinney_server::document;
 
 use crate::app::App;
 use crate::background;

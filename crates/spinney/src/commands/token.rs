@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
+use spinney_app::document;
 use spinney_core::quantity::Span;
 use spinney_core::{Scope, Timestamp, Token, TokenKind, TokenName};
 use spinney_engine::NewToken;
-use spinney_server::document;
 
 use crate::app::App;
 use crate::completion::token_names;

@@ -2,9 +2,9 @@
 
 use clap::{Args, Subcommand};
 use serde_json::json;
+use spinney_app::document;
 use spinney_core::Workspace;
 use spinney_engine::{Among, Engine, Purged, size};
-use spinney_server::document;
 
 use crate::app::App;
 use crate::background;

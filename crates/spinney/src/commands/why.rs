@@ -1,9 +1,9 @@
 //! `spinney why`: the verdict, every reason, and the evidence.
 
 use clap::Args;
+use spinney_app::document;
 use spinney_core::{Consent, ReasonCode, Remover, Verdict, Workspace};
 use spinney_engine::Among;
-use spinney_server::document;
 
 use crate::app::App;
 use crate::completion::workspace_names;

@@ -6,7 +6,7 @@ pub mod story;
 pub mod style;
 pub mod table;
 
-pub use spinney_server::words;
+pub use spinney_app::words;
 
 use std::io::IsTerminal;
 

@@ -1,8 +1,8 @@
 //! A job's events as people read them. What an agent says is hostile: nothing of it steers the terminal.
 
 use anstyle::Style;
+use spinney_app::words::{self, action, ended, one_line};
 use spinney_core::{JobEvent, JobPhase, JobStatus, Stream};
-use spinney_server::words::{self, action, ended, one_line};
 
 use super::style;
 

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde_json::json;
+use spinney_app::document;
 use spinney_core::{Cancel, Consent, Job, JobRequest, JobStatus, Platform, Push, Remover, Workspace};
 use spinney_engine::{Among, Context, Engine, What, plural};
 use spinney_jobs::{Agent, Busy, Jobs, NewJob};
-use spinney_server::document;
 
 use self::stage::Stage;
 use super::fan_out::{self, Piece};
