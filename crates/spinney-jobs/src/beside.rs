@@ -2,14 +2,14 @@
 
 use spinney_engine::Context;
 
+use crate::launch::Chore;
 use crate::{Jobs, Result};
 
 impl Jobs<'_> {
     /// Starts filling a repository's pool, if it wants filling and nobody is at it.
     pub(crate) async fn refill_pool(&self, context: &Context) -> Result<()> {
         if self.engine.pool_wants_filling(context).await? {
-            let repository = context.repository.name.to_string();
-            self.launcher.start_beside(self.engine, &["--repo", &repository, "pool", "fill", "--background"])?;
+            self.launch_beside(Chore::FillPool { repository: &context.repository.name })?;
         }
         Ok(())
     }
@@ -17,7 +17,7 @@ impl Jobs<'_> {
     /// Starts a purge of what is due in the trash, if anything may be.
     pub(crate) async fn purge_trash(&self) -> Result<()> {
         if self.engine.trash_wants_purging().await? {
-            self.launcher.start_beside(self.engine, &["trash", "purge", "--background"])?;
+            self.launch_beside(Chore::PurgeTrash)?;
         }
         Ok(())
     }

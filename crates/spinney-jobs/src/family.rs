@@ -7,10 +7,7 @@
 //! Two are spared, with all that descends from them: what this process itself started to go on beside the job, and the
 //! process of a job that the agent started in its turn, which is recorded, seen and cancelled like any other.
 
-use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 use std::process::Child;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -18,7 +15,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use spinney_core::JobId;
 
-use crate::{launch, lock};
+use crate::{Launcher, lock};
 
 /// In the environment of everything that runs for a job.
 pub(crate) const JOB_VARIABLE: &str = "SPINNEY_JOB_ID";
@@ -56,10 +53,10 @@ pub(crate) enum Family {
 }
 
 /// Ends all processes of a job, and waits until they are gone.
-pub(crate) fn end_all(job: &JobId, family: Family) {
+pub(crate) fn end_all(job: &JobId, family: Family, launcher: &dyn Launcher) {
     let deadline = Instant::now() + LAST_BREATH;
     loop {
-        let found = members(job, family);
+        let found = members(job, family, launcher);
         if found.is_empty() || Instant::now() > deadline {
             return;
         }
@@ -79,7 +76,7 @@ struct Process {
 }
 
 /// The living processes of a family.
-fn members(job: &JobId, family: Family) -> Vec<Pid> {
+fn members(job: &JobId, family: Family, launcher: &dyn Launcher) -> Vec<Pid> {
     let wanted = format!("{JOB_VARIABLE}={job}");
     let own = rustix::process::getpid().as_raw_nonzero().get();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -96,7 +93,7 @@ fn members(job: &JobId, family: Family) -> Vec<Pid> {
         Some(process.group) != own_group && carriers.iter().any(|carrier| carrier.group == process.group)
     };
     found.extend(processes.iter().filter(is_beside).map(|process| process.pid));
-    let heads = beside().into_iter().chain(found.iter().copied().filter(|pid| runs_another_job(*pid, job)));
+    let heads = beside().into_iter().chain(found.iter().copied().filter(|pid| runs_another_job(*pid, job, launcher)));
     let spared = descendants(&processes, heads.collect());
     found.retain(|pid| !spared.contains(pid));
     found.extend(carriers.iter().map(|process| process.pid));
@@ -120,14 +117,11 @@ fn beside() -> Vec<i32> {
 }
 
 /// Whether a process runs another job: it was started as such a one is, and that job's lock is held.
-fn runs_another_job(pid: i32, job: &JobId) -> bool {
+fn runs_another_job(pid: i32, job: &JobId, launcher: &dyn Launcher) -> bool {
     let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words: Vec<&[u8]> = line.strip_suffix(b"\0").unwrap_or(&line).split(|byte| *byte == 0).collect();
-    let [.., command, id] = words.as_slice() else { return false };
-    let id = std::str::from_utf8(id).ok().and_then(|id| id.parse::<JobId>().ok());
-    let Some(id) = id.filter(|id| *command == launch::COMMAND.as_bytes() && id != job) else { return false };
-    let home = words.windows(2).find(|pair| pair[0] == b"--home").map(|pair| Path::new(OsStr::from_bytes(pair[1])));
-    home.is_some_and(|home| !lock::is_free(&lock::place(home, &id)))
+    let other = launcher.job_of(&words).filter(|other| other.id != *job);
+    other.is_some_and(|other| !lock::is_free(&lock::place(&other.home, &other.id)))
 }
 
 fn look(pid: i32) -> Option<Process> {

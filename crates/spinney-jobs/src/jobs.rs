@@ -1,6 +1,7 @@
 //! What can be asked about jobs, from wherever: recorded, started, looked at, cancelled, tried again.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use spinney_core::config::WorkingDirectory;
@@ -24,7 +25,7 @@ use crate::{Agent, Error, Result, events, queue};
 pub struct Jobs<'e> {
     pub(crate) engine: &'e Engine,
     pub(crate) places: Places,
-    pub(crate) launcher: Launcher,
+    pub(crate) launcher: Arc<dyn Launcher>,
 }
 
 /// What somebody asks for.
@@ -75,7 +76,7 @@ const MAX_LAST_WORDS: usize = 400;
 const MAX_PROMPT_BYTES: usize = 1 << 20;
 
 impl<'e> Jobs<'e> {
-    pub fn open(engine: &'e Engine, launcher: Launcher) -> Result<Self> {
+    pub fn open(engine: &'e Engine, launcher: Arc<dyn Launcher>) -> Result<Self> {
         Ok(Self { engine, places: Places::open(engine.home().root())?, launcher })
     }
 
@@ -225,8 +226,7 @@ impl<'e> Jobs<'e> {
 
     /// Starts a job's process; a job that can't be started has failed.
     async fn start(&self, job: &Job, lock: JobLock) -> Result<()> {
-        let last_words = self.places.last_words(&job.id);
-        let Err(error) = self.launcher.start(self.engine, &last_words, &job.id, &lock) else { return Ok(()) };
+        let Err(error) = self.launch(&job.id, &lock) else { return Ok(()) };
         let mut failed = Job { status: JobStatus::Failed, ended_at: Some(Timestamp::now()), ..job.clone() };
         failed.outcome.error = Some(error.to_string());
         let mut db = self.engine.store().write().await?;
@@ -478,7 +478,8 @@ impl<'e> Jobs<'e> {
         }
         let before = job.status;
         let id = job.id.clone();
-        let _ = tokio::task::spawn_blocking(move || family::end_all(&id, Family::Left)).await;
+        let launcher = self.launcher.clone();
+        let _ = tokio::task::spawn_blocking(move || family::end_all(&id, Family::Left, &*launcher)).await;
         // Who tries again writes it anew.
         let _ = std::fs::remove_file(self.places.prompt(&job.id));
         let said = last_words(&self.places.last_words(&job.id));
@@ -526,10 +527,32 @@ fn last_words(path: &std::path::Path) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+    use std::process::Child;
+
     use spinney_core::{Account, AccountName, Repository};
     use spinney_engine::EngineOptions;
 
     use super::*;
+    use crate::{Chore, JobStart, StartedJob};
+
+    /// Processes that end at once, without a word.
+    #[derive(Debug)]
+    struct Stillborn;
+
+    impl Launcher for Stillborn {
+        fn start_job(&self, _: &Engine, _: JobStart<'_>) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn start_chore(&self, _: &Engine, _: Chore<'_>) -> io::Result<Child> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+
+        fn job_of(&self, _: &[&[u8]]) -> Option<StartedJob> {
+            None
+        }
+    }
 
     async fn engine(home: &std::path::Path) -> Engine {
         let (account, layers) = (AccountName::local().to_string(), spinney_core::config::Layers::new());
@@ -571,7 +594,7 @@ mod tests {
         let (local, name) = (engine(home.path()).await, "acme".parse().unwrap());
         let job = their_job(&local, &name).await;
         let acme = local.for_account(&name);
-        let jobs = Jobs::open(&acme, Launcher { program: "/bin/true".into(), arguments: Vec::new() }).unwrap();
+        let jobs = Jobs::open(&acme, Arc::new(Stillborn)).unwrap();
         let bury = async || while jobs.recover().await.unwrap().is_empty() {};
         bury().await;
         let mark = JobId::generate();
@@ -589,8 +612,8 @@ mod tests {
         let (local, name) = (engine(home.path()).await, "acme".parse().unwrap());
         let job = their_job(&local, &name).await;
         let acme = local.for_account(&name);
-        let launcher = Launcher { program: "/nowhere".into(), arguments: Vec::new() };
-        let (own, others) = (Jobs::open(&acme, launcher.clone()).unwrap(), Jobs::open(&local, launcher).unwrap());
+        let open = |engine| Jobs::open(engine, Arc::new(Stillborn)).unwrap();
+        let (own, others) = (open(&acme), open(&local));
         assert_eq!(own.require(&job.id).await.unwrap(), job);
         assert_eq!(own.find(job.id.as_str()).await.unwrap(), job);
         assert_eq!(own.list(None, JobStatus::ALL, 10).await.unwrap(), std::slice::from_ref(&job));

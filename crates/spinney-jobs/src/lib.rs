@@ -34,7 +34,7 @@ mod uuid;
 pub use agent::Agent;
 pub use error::{Error, Result};
 pub use jobs::{Busy, Jobs, NewJob};
-pub use launch::{COMMAND, Launcher};
+pub use launch::{Chore, JobStart, Launcher, StartedJob};
 pub use log::LogReader;
 pub use outage::STORE_PATIENCE;
 pub use retention::Forgotten;

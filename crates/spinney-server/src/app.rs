@@ -35,7 +35,7 @@ struct Shared {
     orchestrator: Orchestrator,
     /// An engine for each account that asked; they share one store and one git.
     engines: Mutex<HashMap<AccountName, Arc<Engine>>>,
-    launcher: Launcher,
+    launcher: Arc<dyn Launcher>,
     hosts: Hosts,
     is_secure: bool,
     attempts: Attempts,
@@ -56,7 +56,7 @@ struct Shared {
 
 impl App {
     /// The server over an engine of the account `local`, asked at an address and found by people at a URL.
-    pub(crate) fn new(engine: Engine, launcher: Launcher, address: SocketAddr, url: &str, stop: Stop) -> Self {
+    pub(crate) fn new(engine: Engine, launcher: Arc<dyn Launcher>, address: SocketAddr, url: &str, stop: Stop) -> Self {
         let engine = Arc::new(engine);
         let (adapters, faults) = spinney_platforms::adapters(&engine);
         for fault in faults {

@@ -8,6 +8,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
@@ -34,7 +35,7 @@ const LINK_FOR: Duration = Duration::from_secs(60 * 60);
 pub struct ServeOptions {
     /// Of the account `local`.
     pub engine: Engine,
-    pub launcher: Launcher,
+    pub launcher: Arc<dyn Launcher>,
     /// Instead of what is configured.
     pub listen: Option<SocketAddr>,
     pub socket: Option<PathBuf>,

@@ -1,15 +1,16 @@
 //! Work that need not keep a person waiting: a process of its own, which leaves when it is done.
 
-use std::ffi::OsString;
-use std::os::unix::process::CommandExt;
+use std::io;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::Child;
 use std::time::{Duration, SystemTime};
 
+use spinney_app::own_program::OwnProgram;
 use spinney_engine::{Context, Engine, Sizes};
+use spinney_jobs::{Chore, Launcher};
 
 use crate::app::App;
-use crate::error::Result;
+use crate::error::{CliError, Result};
 
 /// Sizes that nobody waits for are measured no more often than this.
 const MEASURE_EVERY: Duration = Duration::from_secs(60);
@@ -17,7 +18,7 @@ const MEASURE_EVERY: Duration = Duration::from_secs(60);
 /// Starts a purge of what is due in the trash, if anything may be.
 pub async fn purge_what_is_due(app: &App, engine: &Engine) -> Result<()> {
     if engine.trash_wants_purging().await? {
-        start(app, engine, &["trash", "purge", "--background"]);
+        start(app, engine, |own| own.start_chore(engine, Chore::PurgeTrash));
     }
     Ok(())
 }
@@ -25,8 +26,8 @@ pub async fn purge_what_is_due(app: &App, engine: &Engine) -> Result<()> {
 /// Starts filling a repository's pool, if it wants filling and nobody is at it.
 pub async fn fill_pool(app: &App, engine: &Engine, context: &Context) -> Result<()> {
     if engine.pool_wants_filling(context).await? {
-        let repository = context.repository.name.to_string();
-        start(app, engine, &["--repo", &repository, "pool", "fill", "--background"]);
+        let repository = &context.repository.name;
+        start(app, engine, |own| own.start_chore(engine, Chore::FillPool { repository }));
     }
     Ok(())
 }
@@ -35,7 +36,7 @@ pub async fn fill_pool(app: &App, engine: &Engine, context: &Context) -> Result<
 pub fn measure(app: &App, engine: &Engine) {
     if matches!(engine.become_measurer(), Ok(Some(_))) {
         let _ = std::fs::write(engine.home().root().join("measured"), "");
-        start(app, engine, &["measure"]);
+        start(app, engine, |own| own.start_command(engine, &["measure"]));
     }
 }
 
@@ -57,25 +58,18 @@ fn age(file: &Path) -> Option<Duration> {
     SystemTime::now().duration_since(std::fs::metadata(file).ok()?.modified().ok()?).ok()
 }
 
-/// What this very program needs to be told to be started again on the same home: goes before a command.
-pub fn own_arguments(app: &App, engine: &Engine) -> Vec<OsString> {
-    let mut arguments: Vec<OsString> = vec!["--quiet".into(), "--home".into(), engine.home().root().into()];
-    // A relative path is meant from here, not from where that process runs.
+/// How this very program is started again on the same home.
+pub fn own_program(app: &App, engine: &Engine) -> Result<OwnProgram> {
+    let program = std::env::current_exe()
+        .map_err(|error| CliError::failed(format!("this program does not find itself: {error}")))?;
     let named = app.environment.config().filter(|(_, is_named)| *is_named).map(|(path, _)| path);
-    if let Some(config) = app.global.config.clone().or(named) {
-        arguments.extend(["--config".into(), std::path::absolute(&config).unwrap_or(config).into()]);
-    }
-    arguments
+    let config = app.global.config.clone().or(named);
+    Ok(OwnProgram::on(program, engine.home().root(), config.as_deref()))
 }
 
-/// Starts this very program with other arguments, in a process of its own. A command that has done its work does not
-/// fail when this does.
-fn start(app: &App, engine: &Engine, arguments: &[&str]) {
-    let Ok(program) = std::env::current_exe() else { return };
-    #[expect(clippy::disallowed_methods, reason = "this very program, which does its work and leaves")]
-    let mut command = std::process::Command::new(program);
-    command.args(own_arguments(app, engine)).args(arguments).args(["--account", engine.account()]);
-    command.current_dir(engine.home().root());
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
-    let _ = command.spawn();
+/// Starts this very program again, in a process of its own. A command that has done its work does not fail when this does.
+fn start(app: &App, engine: &Engine, start: impl FnOnce(&OwnProgram) -> io::Result<Child>) {
+    if let Ok(own) = own_program(app, engine) {
+        let _ = start(&own);
+    }
 }

@@ -1,11 +1,12 @@
 //! Jobs as the command line has them: opened, found by what a person typed, settled when their process died.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use spinney_app::document;
 use spinney_core::{Job, JobStatus, Workspace, WorkspaceId};
 use spinney_engine::{Among, Engine};
-use spinney_jobs::{ConfiguredLimits, Error, Jobs, Launcher};
+use spinney_jobs::{ConfiguredLimits, Error, Jobs};
 
 use crate::app::App;
 use crate::background;
@@ -20,14 +21,7 @@ impl ConfiguredLimits for App {
 
 /// Opens the jobs of this home, to be run by this very program.
 pub fn open<'e>(app: &App, engine: &'e Engine) -> Result<Jobs<'e>> {
-    Ok(Jobs::open(engine, launcher(app, engine)?)?)
-}
-
-/// How this very program is started again, for a job.
-pub fn launcher(app: &App, engine: &Engine) -> Result<Launcher> {
-    let program = std::env::current_exe()
-        .map_err(|error| CliError::failed(format!("this program does not find itself: {error}")))?;
-    Ok(Launcher { program, arguments: background::own_arguments(app, engine) })
+    Ok(Jobs::open(engine, Arc::new(background::own_program(app, engine)?))?)
 }
 
 /// Settles the jobs whose processes died, and says so. Nothing here fails a command that is about something else.

@@ -2,14 +2,16 @@
 
 mod common;
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use common::{BINARY, Story};
+use spinney_app::own_program::OwnProgram;
 use spinney_core::config::Layers;
 use spinney_core::{Job, JobStatus, Timestamp};
 use spinney_engine::{Engine, EngineOptions};
+use spinney_jobs::Jobs;
 use spinney_jobs::schedules::{Schedules, Selector};
-use spinney_jobs::{Jobs, Launcher};
 use spinney_testkit::{TestForge, scripted_agent};
 
 const URL: &str = "http://127.0.0.1/acme/app.git";
@@ -39,7 +41,7 @@ impl Daemon {
     }
 
     fn jobs(&self) -> Jobs<'_> {
-        Jobs::open(&self.engine, Launcher { program: BINARY.into(), arguments: Vec::new() }).unwrap()
+        Jobs::open(&self.engine, Arc::new(OwnProgram { program: BINARY.into(), arguments: Vec::new() })).unwrap()
     }
 
     fn schedules(&self) -> Schedules<'_> {

@@ -317,8 +317,8 @@ impl Run<'_> {
 
     /// Ends whatever the agent and the hooks left running.
     async fn end_processes(&self) {
-        let id = self.job.id.clone();
-        let _ = tokio::task::spawn_blocking(move || family::end_all(&id, Family::Own)).await;
+        let (id, launcher) = (self.job.id.clone(), self.jobs.launcher.clone());
+        let _ = tokio::task::spawn_blocking(move || family::end_all(&id, Family::Own, &*launcher)).await;
     }
 
     /// Writes what the job has come to so far.

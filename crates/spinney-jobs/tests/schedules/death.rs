@@ -30,8 +30,7 @@ fn dies() {
         environment.push(("GITHUB_TOKEN".into(), token.into()));
         let options = spinney_engine::EngineOptions { home: home.into(), account: "local".into(), layers, environment };
         let engine = spinney_engine::Engine::open(options).await.unwrap();
-        let launcher = spinney_jobs::Launcher { program: "/bin/true".into(), arguments: Vec::new() };
-        let jobs = spinney_jobs::Jobs::open(&engine, launcher).unwrap();
+        let jobs = story::jobs(&engine);
         let schedules = spinney_jobs::schedules::Schedules::new(jobs, Some(story::LINK));
         let _ = schedules.tick(at(minute.parse().unwrap())).await;
     });

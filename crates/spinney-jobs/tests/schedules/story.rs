@@ -1,13 +1,16 @@
 //! A repository with schedules, and a daemon's eye on them.
 
+use std::io;
 use std::path::Path;
+use std::process::Child;
+use std::sync::Arc;
 use std::time::Duration;
 
 use spinney_core::config::Layers;
 use spinney_core::{Job, JobStatus, Timestamp};
 use spinney_engine::{Engine, EngineOptions};
 use spinney_jobs::schedules::{Listed, Report, RunOutcome, Schedules, Selector};
-use spinney_jobs::{Jobs, Launcher};
+use spinney_jobs::{Chore, JobStart, Jobs, Launcher, StartedJob};
 use spinney_testkit::{Sandbox, TestForge, TestRepository};
 
 /// When it all begins.
@@ -129,8 +132,25 @@ pub fn forge_section(forge: &TestForge) -> String {
 }
 
 /// The processes of jobs end at once, without a word.
+#[derive(Debug)]
+struct Stillborn;
+
+impl Launcher for Stillborn {
+    fn start_job(&self, _: &Engine, _: JobStart<'_>) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn start_chore(&self, _: &Engine, _: Chore<'_>) -> io::Result<Child> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn job_of(&self, _: &[&[u8]]) -> Option<StartedJob> {
+        None
+    }
+}
+
 pub fn jobs(engine: &Engine) -> Jobs<'_> {
-    Jobs::open(engine, Launcher { program: "/bin/true".into(), arguments: Vec::new() }).unwrap()
+    Jobs::open(engine, Arc::new(Stillborn)).unwrap()
 }
 
 pub fn schedules(engine: &Engine) -> Schedules<'_> {

@@ -52,7 +52,7 @@ pub struct Orchestrator {
 
 #[derive(Debug)]
 struct Shared {
-    launcher: Launcher,
+    launcher: Arc<dyn Launcher>,
     adapters: Vec<Arc<dyn Adapter>>,
     inbox: Inbox,
     /// What links to a job begin with.
@@ -76,7 +76,7 @@ struct Busy {
 impl Orchestrator {
     /// Over the engine of one account. `url`: where people find the daemon, without a slash at its end.
     #[must_use]
-    pub fn new(engine: Arc<Engine>, launcher: Launcher, adapters: Vec<Arc<dyn Adapter>>, url: String) -> Self {
+    pub fn new(engine: Arc<Engine>, launcher: Arc<dyn Launcher>, adapters: Vec<Arc<dyn Adapter>>, url: String) -> Self {
         let inbox = Inbox::new(engine.clone());
         let permits = Arc::new(Semaphore::new(AT_ONCE));
         let shared = Shared { launcher, adapters, inbox, url, busy: Mutex::default(), permits };

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde_json::json;
+use spinney_app::own_program::JOB_COMMAND;
 use spinney_core::{Cancel, Job, JobId};
 use spinney_engine::Engine;
 use spinney_jobs::Jobs;
@@ -109,7 +110,7 @@ struct Process {
 
 /// Looks for the process of a job by how it was started; none where the system has no `/proc`.
 fn process_of(id: &JobId) -> Option<Process> {
-    let wanted = format!("\0job-run\0{id}\0");
+    let wanted = format!("\0{JOB_COMMAND}\0{id}\0");
     let entries = std::fs::read_dir("/proc").ok()?.flatten();
     entries.into_iter().find_map(|entry| {
         let pid = entry.file_name().to_str()?.parse().ok()?;

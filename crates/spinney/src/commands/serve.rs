@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
 use serde_json::json;
@@ -10,8 +11,8 @@ use spinney_core::Actor;
 use spinney_server::{Listening, ServeError, ServeOptions};
 
 use crate::app::App;
+use crate::background;
 use crate::error::{CliError, Result};
-use crate::jobs;
 
 /// Serve API and dashboard, run schedules, keep the place clean
 #[derive(Debug, Args)]
@@ -34,7 +35,7 @@ pub struct ServeArgs {
 pub async fn run(app: &App, args: ServeArgs) -> Result<u8> {
     app.take_interrupts();
     let engine = app.open_engine().await?.acting_as(Actor::Daemon);
-    let launcher = jobs::launcher(app, &engine)?;
+    let launcher = Arc::new(background::own_program(app, &engine)?);
     let options = ServeOptions { engine, launcher, listen: args.listen, socket: args.socket };
     spinney_server::serve(options, |listening| announce(app, listening)).await?;
     Ok(0)
