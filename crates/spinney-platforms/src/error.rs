@@ -15,6 +15,8 @@ pub enum Error {
     #[error(transparent)]
     Jobs(#[from] spinney_jobs::Error),
     #[error(transparent)]
+    App(spinney_app::Error),
+    #[error(transparent)]
     Store(#[from] spinney_store::Error),
     #[error(transparent)]
     Send(#[from] SendError),
@@ -28,6 +30,16 @@ pub enum Error {
     Unreadable(#[source] serde_json::Error),
     #[error("{0} is not set up here")]
     NoAdapter(spinney_core::Platform),
+}
+
+impl From<spinney_app::Error> for Error {
+    fn from(error: spinney_app::Error) -> Self {
+        match error {
+            spinney_app::Error::Engine(error) => Self::Engine(error),
+            spinney_app::Error::Jobs(error) => Self::Jobs(error),
+            error => Self::App(error),
+        }
+    }
 }
 
 impl Error {

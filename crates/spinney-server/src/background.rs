@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use spinney_app::housekeeping;
 use spinney_core::in_full;
-use spinney_engine::{Context, Engine, Patience};
+use spinney_engine::{Context, Engine};
 
 use crate::app::App;
 
@@ -11,15 +12,8 @@ use crate::app::App;
 pub(crate) fn fill_pool(app: &App, engine: Arc<Engine>, context: Context) {
     app.tasks().spawn(async move {
         let repository = context.repository.name.clone();
-        if let Err(error) = fill(&engine, context).await {
+        if let Err(error) = housekeeping::refill_pool(&engine, context).await {
             tracing::warn!(%repository, error = in_full(&error), "its pool could not be filled");
         }
     });
-}
-
-async fn fill(engine: &Engine, context: Context) -> spinney_engine::Result<()> {
-    if engine.pool_wants_filling(&context).await? {
-        engine.fill_pool(context, Patience::Background, &|_| {}).await?;
-    }
-    Ok(())
 }

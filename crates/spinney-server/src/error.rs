@@ -4,6 +4,7 @@ use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
+use spinney_app::InvalidRequest;
 use spinney_core::{Reason, in_full};
 use spinney_engine::ErrorKind;
 
@@ -187,6 +188,35 @@ impl From<spinney_jobs::Error> for ApiError {
             spinney_jobs::Error::Engine(error) => error.into(),
             error => Self { hints: hints::of_jobs(&error), ..Self::of(error.kind(), &error) },
         }
+    }
+}
+
+impl From<spinney_app::Error> for ApiError {
+    fn from(error: spinney_app::Error) -> Self {
+        match error {
+            spinney_app::Error::Engine(error) => error.into(),
+            spinney_app::Error::Jobs(error) => error.into(),
+            spinney_app::Error::Request(invalid) => invalid.into(),
+            error => Self::of(error.kind(), &error),
+        }
+    }
+}
+
+impl From<InvalidRequest> for ApiError {
+    /// Says what makes no sense in the words of the fields.
+    fn from(invalid: InvalidRequest) -> Self {
+        Self::usage(match invalid {
+            InvalidRequest::NoWork => "no work is named: `kind` and `key` name one".to_owned(),
+            InvalidRequest::HeadWithoutPullRequest => "`head` and `fork` go with the kind `pr`".to_owned(),
+            InvalidRequest::CommitWithoutPullRequest => "`sha` goes with the kinds `pr` and `review`".to_owned(),
+            InvalidRequest::BranchOfOtherWork => "`branch` goes with the kind `task`, or stands alone".to_owned(),
+            InvalidRequest::HalfNamed => "`kind` and `key` go together".to_owned(),
+            InvalidRequest::Key(error) => format!("`key`: {error}"),
+            InvalidRequest::EmptyPrompt | InvalidRequest::ZeroByteInPrompt => {
+                "`prompt` says what to do, and has no zero byte".to_owned()
+            }
+            InvalidRequest::JobsOwnWork => invalid.to_string(),
+        })
     }
 }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use spinney_app::document;
+use spinney_app::housekeeping::{self, SweepAsked};
 use spinney_core::config::CleanupConfig;
 use spinney_core::{Schedule, ScheduleKey, ScheduleName, Timestamp, in_full};
 use spinney_engine::{Engine, Patience, What};
@@ -178,10 +179,12 @@ async fn run(app: &App, engine: &Engine, chore: Chore) -> Result<Option<Value>> 
 }
 
 async fn sweep(app: &App, engine: &Engine, what: What) -> Result<Option<Value>> {
-    let Some(_sweeper) = engine.become_sweeper()? else { return Ok(None) };
-    let repositories = engine.repositories().await?;
-    let report = app.jobs(engine)?.sweep(&repositories, what, false, &|_| {}).await?;
-    let told = document::Cleanup::of(engine, &report, &spinney_jobs::Forgotten::default(), false);
+    let asked = SweepAsked { repositories: engine.repositories().await?, what, forget: false, dry_run: false };
+    let swept = match housekeeping::sweep(engine, &app.jobs(engine)?, &asked, &|_| {}).await {
+        Err(spinney_app::Error::SweepUnderWay) => return Ok(None),
+        swept => swept?,
+    };
+    let told = document::Cleanup::of(engine, &swept.report, &swept.forgotten, false);
     Ok(Some(serde_json::to_value(told).unwrap_or_default()))
 }
 

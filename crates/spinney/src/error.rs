@@ -2,7 +2,7 @@
 
 use std::error::Error as StdError;
 
-use spinney_app::document;
+use spinney_app::{InvalidRequest, document};
 use spinney_core::names::{cut_for_message, for_message, visible_line};
 use spinney_engine::{Check, ErrorKind, Mark};
 
@@ -147,6 +147,45 @@ impl From<spinney_engine::Error> for CliError {
 impl From<spinney_jobs::Error> for CliError {
     fn from(error: spinney_jobs::Error) -> Self {
         Self::told(error.kind(), (&error).into())
+    }
+}
+
+impl From<spinney_app::Error> for CliError {
+    fn from(error: spinney_app::Error) -> Self {
+        match error {
+            spinney_app::Error::Engine(error) => error.into(),
+            spinney_app::Error::Jobs(error) => error.into(),
+            spinney_app::Error::Request(invalid) => invalid.into(),
+            error @ spinney_app::Error::SweepUnderWay => Self::held(error.to_string()),
+            error => Self::new(error.kind(), error.to_string()),
+        }
+    }
+}
+
+impl From<InvalidRequest> for CliError {
+    /// Says what makes no sense in the words of the flags.
+    fn from(invalid: InvalidRequest) -> Self {
+        let (message, hint) = match &invalid {
+            InvalidRequest::NoWork => (invalid.to_string(), "`spinney new --issue N`, or `--help` for the other kinds"),
+            InvalidRequest::CommitWithoutPullRequest => {
+                ("`--sha` goes with `--pr` or `--review`".to_owned(), "`spinney new --review 99 --sha SHA`")
+            }
+            InvalidRequest::HeadWithoutPullRequest => {
+                ("`--head` and `--fork` go with `--pr`".to_owned(), "`spinney new --pr 99 --head BRANCH`")
+            }
+            InvalidRequest::EmptyPrompt => (
+                invalid.to_string(),
+                "say what to do: `spinney run --issue 42 \"fix the login bug\"`; `-` reads it from stdin",
+            ),
+            InvalidRequest::ZeroByteInPrompt => return Self::usage(invalid.to_string()),
+            InvalidRequest::Key(_)
+            | InvalidRequest::BranchOfOtherWork
+            | InvalidRequest::JobsOwnWork
+            | InvalidRequest::HalfNamed => {
+                (invalid.to_string(), "`spinney new --help` shows each kind of work with an example")
+            }
+        };
+        Self::usage(message).hinted(hint)
     }
 }
 

@@ -1,10 +1,12 @@
 //! Lists that are told as a whole.
 
 use serde::Serialize;
-use spinney_core::RepositoryName;
+use spinney_core::{RepositoryName, Workspace};
+use spinney_engine::Engine;
 use utoipa::ToSchema;
 
 use super::{Account, Agent, Failure, Pool, PurgedWorkspace, Repository, Timestamp, Token, TrashedWorkspace};
+use crate::housekeeping::Purging;
 
 /// All repositories of an account, by name.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -63,6 +65,20 @@ pub struct Trash {
 pub struct Purge {
     pub purged: Vec<PurgedWorkspace>,
     pub failed: Vec<Failure>,
+}
+
+impl Purge {
+    #[must_use]
+    pub fn of(engine: &Engine, purging: &Purging) -> Self {
+        let failure = |(workspace, error): &(Workspace, spinney_engine::Error)| Failure {
+            name: workspace.name.to_string(),
+            error: error.into(),
+        };
+        Self {
+            purged: purging.purged.iter().map(|purged| PurgedWorkspace::of(engine, purged)).collect(),
+            failed: purging.failed.iter().map(failure).collect(),
+        }
+    }
 }
 
 /// The machines that work on this store, oldest first.

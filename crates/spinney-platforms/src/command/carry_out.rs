@@ -1,8 +1,10 @@
 //! Does what a command says, within the same engine and the same verdict as the command line.
 
-use spinney_app::words;
-use spinney_core::{BranchName, Cancel, Consent, JobStatus, Remover, Timestamp, Work, Workspace, WorkspaceStatus};
-use spinney_engine::{Among, Context, Error as EngineError, Request, What, plural, size};
+use spinney_app::housekeeping::{self, SweepAsked};
+use spinney_app::workspaces::{self, Removal, Why};
+use spinney_app::{Error as AppError, WorkRequest, words};
+use spinney_core::{BranchName, Consent, JobStatus, Timestamp, Work, Workspace, WorkspaceStatus};
+use spinney_engine::{Among, Context, Error as EngineError, What, plural, size};
 use spinney_jobs::Error as JobsError;
 
 use super::{Command, tell};
@@ -16,6 +18,7 @@ pub(crate) async fn carry_out(desk: &Desk<'_>, command: &Command) -> Result<Mess
     match done(desk, command).await {
         Err(Error::Engine(error)) if !matches!(error, EngineError::Store(_)) => Ok(sorry(&error)),
         Err(Error::Jobs(error)) if !matches!(error, JobsError::Engine(EngineError::Store(_))) => Ok(sorry(&error)),
+        Err(Error::App(error)) => Ok(sorry(&error)),
         done => done,
     }
 }
@@ -88,18 +91,18 @@ async fn create(desk: &Desk<'_>, context: &Context, branch: &str) -> Result<Mess
         Ok(branch) => branch,
         Err(error) => return Ok(sorry(&error)),
     };
-    let mut request = Request::new(Work::branch(&branch));
-    request.branch = Some(branch);
-    request.platform = desk.platform;
+    let work = Some(Work::branch(&branch));
+    let request = WorkRequest { work, branch: Some(branch), ..WorkRequest::from(desk.platform) };
     let name = context.repository.name.to_string();
     let own = desk.engine.repository(Some(&name), desk.engine.home().root()).await?;
-    let (_, resolution) = desk.engine.resolve(own, &request, &|_| {}).await?;
+    let created = workspaces::create(desk.engine, own, request, &|_| {}).await?;
+    let how = if created.is_made() { "new" } else { "already here" };
+    let resolution = created.resolution;
     let workspace = resolution.workspace;
     let mut db = desk.engine.store().write().await?;
     db.bind_conversation(desk.engine.account(), desk.platform, desk.conversation, &workspace.id).await?;
     db.commit().await?;
     let from = resolution.started_from.map(|from| format!(" from {}", words::plain(&from))).unwrap_or_default();
-    let how = if resolution.method == spinney_core::Method::Created { "new" } else { "already here" };
     Ok(Message::new()
         .strong(workspace.name.as_str())
         .plain(format!(": {how} on "))
@@ -192,9 +195,10 @@ async fn remove(desk: &Desk<'_>, context: &Context, name: Option<&str>, force: b
     };
     let consent = if force { Consent::Force } else { Consent::None };
     let trash_for = context.config().cleanup.trash_for;
-    match desk.engine.remove(context, &workspace, &consent, &|_| {}).await {
-        Ok(removed) => Ok(tell::removed(&removed, &words::date(Timestamp::now().plus(trash_for.0)))),
-        Err(EngineError::Refused { reasons, .. }) => {
+    match workspaces::remove(desk.engine, context, &workspace, &consent, false, &|_| {}).await {
+        Ok(Removal::Removed(removed)) => Ok(tell::removed(&removed, &words::date(Timestamp::now().plus(trash_for.0)))),
+        Ok(Removal::WouldGo) => Ok(Message::new()),
+        Err(AppError::Engine(EngineError::Refused { reasons, .. })) => {
             Ok(tell::refused(&workspace, &reasons, &words::days(&trash_for.to_string())))
         }
         Err(error) => Err(error.into()),
@@ -203,30 +207,30 @@ async fn remove(desk: &Desk<'_>, context: &Context, name: Option<&str>, force: b
 
 async fn restore(desk: &Desk<'_>, context: &Context, name: &str) -> Result<Message> {
     let Some(workspace) = find(desk, context, Some(name), Among::Removed).await? else { return Ok(Message::new()) };
-    let restored = desk.engine.restore(context, &workspace, None, &|_| {}).await?;
+    let restored = workspaces::restore(desk.engine, context, &workspace, None, &|_| {}).await?;
     Ok(Message::new().strong(restored.name.as_str()).plain(" is back on ").code(restored.branch.as_str()).plain("."))
 }
 
 async fn why(desk: &Desk<'_>, context: &Context, name: &str) -> Result<Message> {
     let Some(workspace) = find(desk, context, Some(name), Among::Live).await? else { return Ok(Message::new()) };
-    let (word, fault) = desk.engine.ask_forge(context, &workspace).await;
-    let verdict = desk.engine.judge_told(context, &workspace, Remover::Person, word.as_ref()).await?;
+    let Why { verdict, forge_fault } = workspaces::why(desk.engine, context, &workspace).await?;
     let trash_for = words::days(&context.config().cleanup.trash_for.to_string());
     let message = tell::verdict(&workspace, &verdict, &trash_for);
-    Ok(match fault {
+    Ok(match forge_fault {
         Some(fault) => message.line().plain(format!("Its pull request is taken for open: {}", words::plain(&fault))),
         None => message,
     })
 }
 
 async fn sweep(desk: &Desk<'_>, context: &Context, what: What, dry_run: bool) -> Result<Message> {
-    let Some(sweeper) = desk.engine.become_sweeper()? else {
-        return Ok(Message::new().plain("Another sweep is under way. Try again in a moment."));
+    let asked = SweepAsked { repositories: vec![context.repository.clone()], what, forget: false, dry_run };
+    let swept = match housekeeping::sweep(desk.engine, desk.jobs, &asked, &|_| {}).await {
+        Err(AppError::SweepUnderWay) => {
+            return Ok(Message::new().plain("Another sweep is under way. Try again in a moment."));
+        }
+        swept => swept?,
     };
-    let repositories = std::slice::from_ref(&context.repository);
-    let report = desk.jobs.sweep(repositories, what, dry_run, &|_| {}).await?;
-    drop(sweeper);
-    Ok(tell::swept(&report, &words::days(&context.config().cleanup.trash_for.to_string())))
+    Ok(tell::swept(&swept.report, &words::days(&context.config().cleanup.trash_for.to_string())))
 }
 
 /// Ends the conversation's newest job that is not over.
@@ -239,12 +243,12 @@ async fn cancel(desk: &Desk<'_>) -> Result<Message> {
     let Some(job) = jobs.iter().find(is_own) else {
         return Ok(Message::new().plain("There is nothing to cancel in this conversation."));
     };
-    match desk.jobs.cancel(job, Cancel::Asked).await {
-        Ok(()) => Ok(Message::new()
+    match spinney_app::jobs::cancel(desk.jobs, job, false).await {
+        Ok(_) => Ok(Message::new()
             .plain("Cancelling ")
             .strong(job.work.workspace_name().as_str())
             .plain("; its work stays.")),
-        Err(JobsError::NotRunning { .. }) => Ok(Message::new().plain("It has just ended.")),
+        Err(AppError::Jobs(JobsError::NotRunning { .. })) => Ok(Message::new().plain("It has just ended.")),
         Err(error) => Err(error.into()),
     }
 }

@@ -1,9 +1,11 @@
 //! The first step of a delivery: who asks, for what, and where.
 
+use spinney_app::jobs::JobAsked;
+use spinney_app::{Error as AppError, Prompt, WorkRequest};
 use spinney_core::config::Strangers;
-use spinney_core::{AgentName, Cancel, Delivery, DeliveryStatus, JobId, JobRequest, JobStatus, Platform};
+use spinney_core::{AgentName, Delivery, DeliveryStatus, JobId, JobStatus, Platform};
 use spinney_engine::{Context, fail};
-use spinney_jobs::{Busy, Error as JobsError, NewJob};
+use spinney_jobs::{Busy, Error as JobsError};
 
 use super::answer::Standing;
 use super::{Orchestrator, inbound, prompt, say};
@@ -232,20 +234,24 @@ impl Orchestrator {
         fail::point("delivery.numbered")?;
         self.wait_in_a_crowd(&mut delivery, inbound, adapter, request).await?;
         self.tie_again(&context, inbound, &request.work).await?;
-        let new = NewJob {
-            id: delivery.job_id.clone(),
-            agent: agent.clone(),
-            work: Some(request.work.clone()),
-            title: request.title.clone(),
-            prompt: prompt::prompt(inbound, request),
-            trigger: inbound.platform,
-            request: job_request(inbound, request),
-            names_repository: true,
+        let submitted = match Prompt::new(prompt::prompt(inbound, request)) {
+            Ok(prompt) => {
+                let new = JobAsked {
+                    id: delivery.job_id.clone(),
+                    agent: Some(agent.clone()),
+                    prompt,
+                    work: work_request(inbound, request),
+                    names_repository: true,
+                    busy: Busy::Wait,
+                    waits_for_room: true,
+                };
+                spinney_app::jobs::submit(&self.jobs()?, context, new).await
+            }
+            Err(invalid) => Err(invalid.into()),
         };
-        let submitted = self.jobs()?.submit(context, new, Busy::Wait).await;
         match submitted {
             Ok(_) => {}
-            Err(JobsError::Engine(spinney_engine::Error::Store(error))) => return Err(error.into()),
+            Err(AppError::Engine(spinney_engine::Error::Store(error))) => return Err(error.into()),
             Err(error) => {
                 let message = say::cannot_start(&error);
                 return self.answer(delivery, inbound, adapter, message, DeliveryStatus::Failed).await;
@@ -312,7 +318,7 @@ impl Orchestrator {
                             && (by == By::Anybody || earlier.author == delivery.author) =>
                     {
                         // It may begin at this very moment; then it is told to end.
-                        let _ = jobs.cancel(&job, Cancel::Asked).await;
+                        let _ = spinney_app::jobs::cancel(&jobs, &job, false).await;
                     }
                     Ok(job) => has_begun |= job.status != JobStatus::Cancelled,
                     // It waits in a crowd, and was not asked for yet.
@@ -330,8 +336,8 @@ impl Orchestrator {
     }
 }
 
-/// What a job is told for the resolving of its workspace.
-fn job_request(inbound: &Inbound, request: &Request) -> JobRequest {
+/// What is asked for, with all that the conversation tells about it.
+fn work_request(inbound: &Inbound, request: &Request) -> WorkRequest {
     let pull = request.pull.as_ref();
     let is_fork = pull.is_some_and(|pull| pull.is_fork);
     // What a fork's pull request says that it closes is anybody's word.
@@ -341,14 +347,15 @@ fn job_request(inbound: &Inbound, request: &Request) -> JobRequest {
             links.push(work.clone());
         }
     }
-    JobRequest {
+    WorkRequest {
+        work: Some(request.work.clone()),
+        title: request.title.clone(),
         head: pull.and_then(|pull| pull.head.clone()),
         sha: pull.and_then(|pull| pull.sha.clone()),
         fork: is_fork,
         links,
         conversation: Some(inbound.conversation.clone()),
-        waits_for_room: true,
-        ..JobRequest::default()
+        ..WorkRequest::from(inbound.platform)
     }
 }
 
@@ -387,9 +394,9 @@ mod tests {
             repository: Where::Chat,
             event: Event::Deleted,
         };
-        let own = job_request(&inbound, &request(false));
+        let own = work_request(&inbound, &request(false));
         assert_eq!((own.fork, own.links), (false, vec![Work::issue(41), Work::issue(42)]));
-        let forks = job_request(&inbound, &request(true));
+        let forks = work_request(&inbound, &request(true));
         assert_eq!((forks.fork, forks.links, forks.head), (true, Vec::new(), own.head));
     }
 }

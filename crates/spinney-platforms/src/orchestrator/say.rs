@@ -178,7 +178,7 @@ pub(crate) fn which_repository(names: &[String]) -> Message {
 }
 
 /// A job could not even be asked for.
-pub(super) fn cannot_start(error: &spinney_jobs::Error) -> Message {
+pub(super) fn cannot_start(error: &spinney_app::Error) -> Message {
     let why = spinney_core::in_full(error);
     Message::new().plain("I can't start: ").sentence(&words::plain(&why)).plain(".")
 }

@@ -5,9 +5,9 @@ use axum::extract::State;
 use axum::response::Response;
 use serde::Deserialize;
 use spinney_app::document;
+use spinney_app::housekeeping::{self, Purge, SweepAsked, Swept};
 use spinney_core::WorkspaceStatus;
-use spinney_engine::{Patience, PoolStatuses, What};
-use spinney_jobs::Forgotten;
+use spinney_engine::{Patience, What};
 use utoipa::{IntoParams, ToSchema};
 
 use super::extract::{Body, OptionalBody, Query};
@@ -79,13 +79,8 @@ pub(crate) async fn cleanup(
     };
     let own = app.clone();
     begin(&app, &caller, "cleanup", async move {
-        let _sweeper = engine.become_sweeper()?.ok_or_else(|| ApiError::held("another sweep is under way"))?;
-        let jobs = own.jobs(&engine)?;
-        let report = jobs.sweep(&repositories, what, asked.dry_run, &|_| {}).await?;
-        let forgotten = match asked.what {
-            Sweep::All if !asked.dry_run => jobs.forget_old().await?,
-            _ => Forgotten::default(),
-        };
+        let sweep = SweepAsked { repositories, what, forget: asked.what == Sweep::All, dry_run: asked.dry_run };
+        let Swept { report, forgotten } = housekeeping::sweep(&engine, &own.jobs(&engine)?, &sweep, &|_| {}).await?;
         Answer::ok(document::Cleanup::of(&engine, &report, &forgotten, asked.dry_run))
     })
     .await
@@ -128,22 +123,13 @@ pub(crate) async fn purge(
         named.push(row);
     }
     begin(&app, &caller, "trash.purge", async move {
-        let _sweeper = engine.become_sweeper()?.ok_or_else(|| ApiError::held("another sweep is under way"))?;
-        let due = match (asked.all, named.is_empty()) {
-            (true, _) => engine.trash(false).await?.into_iter().map(|trashed| trashed.workspace).collect(),
-            (false, true) => engine.expired().await?,
-            (false, false) => named,
+        let what = match (asked.all, named.is_empty()) {
+            (true, _) => Purge::All,
+            (false, true) => Purge::Due,
+            (false, false) => Purge::These(named),
         };
-        let mut told = document::Purge { purged: Vec::new(), failed: Vec::new() };
-        for workspace in due {
-            match engine.purge_by_itself(&workspace).await {
-                Ok(purged) => told.purged.push(document::PurgedWorkspace::of(&engine, &purged)),
-                Err(error) => {
-                    told.failed.push(document::Failure { name: workspace.name.to_string(), error: (&error).into() });
-                }
-            }
-        }
-        Answer::ok(told)
+        let purging = housekeeping::purge(&engine, what, &|_| {}, &|_| {}).await?;
+        Answer::ok(document::Purge::of(&engine, &purging))
     })
     .await
 }
@@ -168,11 +154,7 @@ pub(crate) async fn pools(
         None => None,
     };
     begin(&app, &caller, "pool.status", async move {
-        let statuses = match one {
-            Some(context) => PoolStatuses { pools: vec![engine.pool_status(&context).await?], failed: Vec::new() },
-            None => engine.pool_statuses().await?,
-        };
-        Answer::ok(document::Pools::of(&statuses))
+        Answer::ok(document::Pools::of(&housekeeping::pools(&engine, one.as_ref()).await?))
     })
     .await
 }

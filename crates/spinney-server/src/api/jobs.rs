@@ -6,19 +6,20 @@ use axum::http::header::LOCATION;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use serde::Deserialize;
-use spinney_app::document;
-use spinney_core::{AgentName, BranchName, Cancel, CommitId, Job, JobRequest, JobStatus, Platform, WorkKind};
+use spinney_app::jobs::{self, JobAsked, Retry};
+use spinney_app::{Prompt, WorkRequest, document};
+use spinney_core::{AgentName, BranchName, CommitId, Job, JobStatus, Platform, WorkKind};
 use spinney_engine::Engine;
-use spinney_jobs::{Agent, Busy, Jobs, NewJob};
+use spinney_jobs::{Busy, Jobs};
 use spinney_store::{JobFilter, JobSearch};
 use utoipa::{IntoParams, ToSchema};
 
 use super::extract::{Body, OptionalBody, Path, Query};
-use super::named::{self, NamedWork};
+use super::named;
 use super::page::{self, Cursor};
 use crate::app::App;
 use crate::auth::Caller;
-use crate::error::{ApiError, Result};
+use crate::error::Result;
 use crate::idempotency;
 
 /// How much of a prompt a list tells.
@@ -137,19 +138,9 @@ pub(crate) async fn create(
     Body(asked): Body<AskForJob>,
 ) -> Result<Response> {
     let engine = app.engine_of(&caller);
-    if asked.prompt.trim().is_empty() || asked.prompt.contains('\0') {
-        return Err(ApiError::usage("`prompt` says what to do, and has no zero byte"));
-    }
-    let work = NamedWork {
-        kind: asked.kind,
-        key: asked.key.as_deref(),
-        branch: asked.branch.as_ref(),
-        head: asked.head.as_ref(),
-        sha: asked.sha.as_ref(),
-        fork: asked.fork,
-    };
-    let (named, title) = (work.work()?, work.title(asked.title.clone())?);
-    let request = JobRequest {
+    let prompt = Prompt::new(asked.prompt)?;
+    let work = WorkRequest {
+        title: asked.title,
         base: asked.base,
         branch: asked.branch,
         head: asked.head,
@@ -157,28 +148,21 @@ pub(crate) async fn create(
         fork: asked.fork,
         links: named::links(&asked.links)?,
         suggest: asked.suggest,
+        ..WorkRequest::from(Platform::Api)
+    };
+    let new = JobAsked {
+        id: subject.map(|Extension(idempotency::Subject(id))| id),
+        agent: asked.agent,
+        prompt,
+        work: named::titled(work.named(asked.kind, asked.key.as_deref())?)?,
+        names_repository: true,
+        busy: Busy::Wait,
         waits_for_room: true,
-        ..JobRequest::default()
     };
     let context = named::context(&engine, &asked.repository).await?;
-    let agent = match asked.agent {
-        Some(agent) => agent,
-        None => Agent::only(&context)?,
-    };
-    let id = subject.map(|Extension(idempotency::Subject(id))| id);
-    let new = NewJob {
-        id,
-        agent,
-        work: named,
-        title,
-        prompt: asked.prompt,
-        trigger: Platform::Api,
-        request,
-        names_repository: true,
-    };
-    let jobs = app.jobs(&engine)?;
-    let job = jobs.submit(context, new, Busy::Wait).await?;
-    accepted(&engine, &jobs, &job).await
+    let known = app.jobs(&engine)?;
+    let job = jobs::submit(&known, context, new).await?;
+    accepted(&engine, &known, &job).await
 }
 
 async fn accepted(engine: &Engine, jobs: &Jobs<'_>, job: &Job) -> Result<Response> {
@@ -213,10 +197,9 @@ pub(crate) async fn cancel(
     OptionalBody(asked): OptionalBody<CancelJob>,
 ) -> Result<Response> {
     let engine = app.engine_of(&caller);
-    let jobs = app.jobs(&engine)?;
-    let job = named::job(&jobs, &id).await?;
-    jobs.cancel(&job, if asked.force { Cancel::AtOnce } else { Cancel::Asked }).await?;
-    accepted(&engine, &jobs, &jobs.require(&job.id).await?).await
+    let known = app.jobs(&engine)?;
+    let job = named::job(&known, &id).await?;
+    accepted(&engine, &known, &jobs::cancel(&known, &job, asked.force).await?).await
 }
 
 /// How a job is run again.
@@ -236,13 +219,9 @@ pub(crate) async fn retry(
     OptionalBody(asked): OptionalBody<RetryJob>,
 ) -> Result<Response> {
     let engine = app.engine_of(&caller);
-    let jobs = app.jobs(&engine)?;
-    let job = named::job(&jobs, &id).await?;
+    let known = app.jobs(&engine)?;
+    let job = named::job(&known, &id).await?;
     let mark = subject.map(|Extension(idempotency::Subject(mark))| mark);
-    let job = match &mark {
-        _ if asked.accept_held => jobs.accept_held(&job, mark.as_ref()).await?,
-        Some(mark) => jobs.retry_once(&job, mark).await?,
-        None => jobs.retry(&job).await?,
-    };
-    accepted(&engine, &jobs, &job).await
+    let job = jobs::retry(&known, &job, &Retry { mark, accept_held: asked.accept_held }).await?;
+    accepted(&engine, &known, &job).await
 }

@@ -1,8 +1,8 @@
 //! What requests name: repositories, workspaces and jobs of the caller's account. What is another's is not found.
 
+use spinney_app::WorkRequest;
 use spinney_core::names::for_message;
-use spinney_core::work::{InvalidWork, parse_number};
-use spinney_core::{BranchName, CommitId, Job, JobId, Repository, RepositoryId, RepositoryName, Work, WorkKind};
+use spinney_core::{Job, JobId, Repository, RepositoryId, RepositoryName, Work};
 use spinney_core::{Workspace, WorkspaceId};
 use spinney_engine::{Context, Engine};
 use spinney_jobs::Jobs;
@@ -77,56 +77,15 @@ pub(crate) fn text(field: &str, text: Option<String>) -> Result<Option<String>> 
     }
 }
 
-/// The fields of a request that name a piece of work.
-#[derive(Debug, Default)]
-pub(crate) struct NamedWork<'a> {
-    pub kind: Option<WorkKind>,
-    pub key: Option<&'a str>,
-    pub branch: Option<&'a BranchName>,
-    pub head: Option<&'a BranchName>,
-    pub sha: Option<&'a CommitId>,
-    pub fork: bool,
+/// A request whose title people can read.
+pub(crate) fn titled(request: WorkRequest) -> Result<WorkRequest> {
+    Ok(WorkRequest { title: text("title", request.title)?, ..request })
 }
 
-impl NamedWork<'_> {
-    /// The work; none when no field names any.
-    pub(crate) fn work(&self) -> Result<Option<Work>> {
-        let usage = |message: &str| Err(ApiError::usage(message));
-        if (self.head.is_some() || self.fork) && self.kind != Some(WorkKind::Pr) {
-            return usage("`head` and `fork` go with the kind `pr`");
-        }
-        if self.sha.is_some() && !matches!(self.kind, Some(WorkKind::Pr | WorkKind::Review)) {
-            return usage("`sha` goes with the kinds `pr` and `review`");
-        }
-        if self.branch.is_some() && !matches!(self.kind, None | Some(WorkKind::Task)) {
-            return usage("`branch` goes with the kind `task`, or stands alone");
-        }
-        let invalid = |error: InvalidWork| ApiError::usage(format!("`key`: {error}"));
-        let work = match (self.kind, self.key, self.branch) {
-            (None, None, None) => return Ok(None),
-            (None | Some(WorkKind::Task), None, Some(branch)) => Work::branch(branch),
-            (Some(WorkKind::Issue), Some(key), _) => Work::issue(parse_number(key).map_err(invalid)?),
-            (Some(WorkKind::Pr), Some(key), _) => Work::pr(parse_number(key).map_err(invalid)?),
-            (Some(WorkKind::Review), Some(key), _) => Work::review(parse_number(key).map_err(invalid)?),
-            (Some(WorkKind::Thread), Some(key), _) => Work::thread(key).map_err(invalid)?,
-            (Some(WorkKind::Task), Some(key), _) => Work::task(key).map_err(invalid)?,
-            (Some(WorkKind::Job), _, _) => return usage("work of the kind `job` is a job's own"),
-            _ => return usage("`kind` and `key` go together"),
-        };
-        Ok(Some(work))
-    }
-
-    /// What a task is called, when nobody gave a title: its own words.
-    pub(crate) fn title(&self, title: Option<String>) -> Result<Option<String>> {
-        let own = || self.key.filter(|_| self.kind == Some(WorkKind::Task)).map(ToOwned::to_owned);
-        text("title", title.or_else(own))
-    }
-}
-
-/// Parses links to other work of the same repository.
 /// More than any work belongs to.
 const MAX_LINKS: usize = 50;
 
+/// Parses links to other work of the same repository.
 pub(crate) fn links(texts: &[String]) -> Result<Vec<Work>> {
     if texts.len() > MAX_LINKS {
         return Err(ApiError::usage(format!("`links`: {} are too many; {MAX_LINKS} is the most", texts.len())));

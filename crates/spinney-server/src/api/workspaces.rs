@@ -5,26 +5,21 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
-use spinney_app::document;
+use spinney_app::workspaces::{self, Removal, Seen};
+use spinney_app::{InvalidRequest, WorkRequest, document};
 use spinney_core::work::parse_conversation;
-use spinney_core::{
-    BranchName, CommitId, Consent, Method, Platform, ReasonCode, Remover, WorkKind, Workspace, WorkspaceStatus,
-};
-use spinney_engine::{Details, Engine, Request, Shown};
+use spinney_core::{BranchName, CommitId, Consent, Platform, ReasonCode, WorkKind, WorkspaceStatus};
 use spinney_store::{WorkspaceFilter, WorkspaceSearch};
 use utoipa::{IntoParams, ToSchema};
 
 use super::extract::{Body, OptionalBody, Path, Query};
-use super::named::{self, NamedWork};
+use super::named;
 use super::page::{self, Cursor};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::background;
 use crate::error::{ApiError, Result};
 use crate::operations::{Answer, begin};
-
-/// How many of its jobs are named, newest first.
-const MAX_JOBS: u32 = 5;
 
 /// Which workspaces are listed.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -115,19 +110,10 @@ pub(crate) struct NewWorkspace {
 }
 
 impl NewWorkspace {
-    fn request(self) -> Result<Request> {
-        let work = NamedWork {
-            kind: self.kind,
-            key: self.key.as_deref(),
-            branch: self.branch.as_ref(),
-            head: self.head.as_ref(),
-            sha: self.sha.as_ref(),
-            fork: self.fork,
-        };
-        let named = work.work()?.ok_or_else(|| ApiError::usage("no work is named: `kind` and `key` name one"))?;
+    fn request(self) -> Result<WorkRequest> {
         let invalid = |error| ApiError::usage(format!("`conversation`: {error}"));
-        Ok(Request {
-            title: work.title(self.title.clone())?,
+        let request = WorkRequest {
+            title: self.title,
             links: named::links(&self.links)?,
             conversation: self.conversation.as_deref().map(parse_conversation).transpose().map_err(invalid)?,
             base: self.base,
@@ -136,9 +122,13 @@ impl NewWorkspace {
             sha: self.sha,
             fork: self.fork,
             suggest: self.suggest,
-            platform: Platform::Api,
-            ..Request::new(named)
-        })
+            ..WorkRequest::from(Platform::Api)
+        };
+        let request = named::titled(request.named(self.kind, self.key.as_deref())?)?;
+        if request.work.is_none() {
+            return Err(InvalidRequest::NoWork.into());
+        }
+        Ok(request)
     }
 }
 
@@ -148,13 +138,12 @@ pub(crate) async fn create(State(app): State<App>, caller: Caller, Body(new): Bo
     let request = new.request()?;
     let after = app.clone();
     begin(&app, &caller, "workspace.create", async move {
-        let (context, resolution) = engine.resolve(context, &request, &|_| {}).await?;
-        let document = document::ResolvedWorkspace::of(&engine, &resolution);
-        let is_made = resolution.method == Method::Created;
-        if is_made {
-            background::fill_pool(&after, engine, context);
+        let created = workspaces::create(&engine, context, request, &|_| {}).await?;
+        let document = document::ResolvedWorkspace::of(&engine, &created.resolution);
+        let is_cold = created.is_made() && created.resolution.set_up_at.is_none();
+        if created.is_made() {
+            background::fill_pool(&after, engine, created.context);
         }
-        let is_cold = is_made && resolution.set_up_at.is_none();
         Answer::new(if is_cold { StatusCode::CREATED } else { StatusCode::OK }, document)
     })
     .await
@@ -179,15 +168,11 @@ pub(crate) async fn show(
     let engine = app.engine_of(&caller);
     let row = named::workspace(&engine, &id).await?;
     begin(&app, &caller, "workspace.show", async move {
-        let shown = match asked.details {
-            true => engine.show(&engine.context_of(&row).await?, &row).await?,
-            false => {
-                let mut db = engine.store().read().await?;
-                let (works, ports) = (db.works_of(&row.id).await?, db.ports_of(&row.id).await?);
-                Shown { details: Details::default(), works, ports, link: None }
-            }
+        let context = match asked.details {
+            true => Some(engine.context_of(&row).await?),
+            false => None,
         };
-        let jobs = engine.store().read().await?.jobs_in(&row.id, MAX_JOBS).await?;
+        let Seen { shown, jobs } = workspaces::show(&engine, context.as_ref(), &row).await?;
         Answer::ok(document::ShownWorkspace::of(&engine, &row, &shown, &jobs))
     })
     .await
@@ -198,9 +183,8 @@ pub(crate) async fn verdict(State(app): State<App>, caller: Caller, Path(id): Pa
     let row = named::workspace(&engine, &id).await?;
     begin(&app, &caller, "workspace.verdict", async move {
         let context = engine.context_of(&row).await?;
-        let (word, _) = engine.ask_forge(&context, &row).await;
-        let verdict = engine.judge_told(&context, &row, Remover::Person, word.as_ref()).await?;
-        Answer::ok(document::Verdict::of(&engine, &row, &verdict))
+        let why = workspaces::why(&engine, &context, &row).await?;
+        Answer::ok(document::Verdict::of(&engine, &row, &why.verdict))
     })
     .await
 }
@@ -242,8 +226,11 @@ pub(crate) async fn remove(
     let row = named::workspace(&engine, &id).await?;
     begin(&app, &caller, "workspace.remove", async move {
         let context = engine.context_of(&row).await?;
-        let removed = engine.remove(&context, &row, &consent, &|_| {}).await?;
-        Answer::ok(document::Workspace::of(&engine, &removed.workspace))
+        let gone = match workspaces::remove(&engine, &context, &row, &consent, false, &|_| {}).await? {
+            Removal::Removed(removed) => removed.workspace,
+            Removal::WouldGo => row,
+        };
+        Answer::ok(document::Workspace::of(&engine, &gone))
     })
     .await
 }
@@ -267,7 +254,7 @@ pub(crate) async fn restore(
     let row = named::workspace(&engine, &id).await?;
     begin(&app, &caller, "workspace.restore", async move {
         let context = engine.context_of(&row).await?;
-        let restored = engine.restore(&context, &row, asked.branch, &|_| {}).await?;
+        let restored = workspaces::restore(&engine, &context, &row, asked.branch, &|_| {}).await?;
         Answer::ok(document::Workspace::of(&engine, &restored))
     })
     .await
@@ -291,14 +278,6 @@ pub(crate) async fn unpin(
 
 async fn set_pinned(app: &App, caller: &Caller, id: &str, pinned: bool) -> Result<Json<document::Workspace>> {
     let engine = app.engine_of(caller);
-    let row = change_pin(&engine, named::workspace(&engine, id).await?, pinned).await?;
+    let row = workspaces::set_pinned(&engine, named::workspace(&engine, id).await?, pinned).await?;
     Ok(Json(document::Workspace::of(&engine, &row)))
-}
-
-/// Pins or unpins a workspace that is somebody's.
-pub(crate) async fn change_pin(engine: &Engine, row: Workspace, pinned: bool) -> Result<Workspace> {
-    if !row.status.is_of_work() {
-        return Err(ApiError::blocked(format!("{} is {}, not somebody's", row.name, row.status)));
-    }
-    Ok(engine.set_pinned(row, pinned).await?)
 }

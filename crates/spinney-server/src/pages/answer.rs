@@ -34,7 +34,14 @@ macro_rules! shown_as_page {
         })+
     };
 }
-shown_as_page!(ApiError, spinney_engine::Error, spinney_jobs::Error, spinney_store::Error);
+shown_as_page!(
+    ApiError,
+    spinney_app::Error,
+    spinney_app::InvalidRequest,
+    spinney_engine::Error,
+    spinney_jobs::Error,
+    spinney_store::Error
+);
 
 impl From<spinney_git::Error> for PageError {
     fn from(error: spinney_git::Error) -> Self {

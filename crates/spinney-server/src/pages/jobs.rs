@@ -3,6 +3,7 @@
 use askama::Template;
 use axum::extract::State;
 use serde::Deserialize;
+use spinney_app::jobs::Retry;
 use spinney_app::words;
 use spinney_core::{
     Cancel, Job, JobEvent, JobId, JobStatus, LogEntry, Push, Session, SessionStatus, Timestamp, WorkspaceStatus,
@@ -277,7 +278,7 @@ pub(crate) async fn cancel(
     let engine = app.engine_of(&caller);
     let jobs = app.jobs(&engine)?;
     let job = jobs.require(&id).await?;
-    jobs.cancel(&job, if form.force == "yes" { Cancel::AtOnce } else { Cancel::Asked }).await?;
+    spinney_app::jobs::cancel(&jobs, &job, form.force == "yes").await?;
     lead(&format!("/jobs/{id}"), "cancelling")
 }
 
@@ -298,9 +299,7 @@ pub(crate) async fn retry(
     let engine = app.engine_of(&caller);
     let jobs = app.jobs(&engine)?;
     let job = jobs.require(&id).await?;
-    match form.accept_held.as_str() {
-        "yes" => jobs.accept_held(&job, None).await?,
-        _ => jobs.retry(&job).await?,
-    };
+    let how = Retry { mark: None, accept_held: form.accept_held == "yes" };
+    spinney_app::jobs::retry(&jobs, &job, &how).await?;
     lead(&format!("/jobs/{id}"), "retried")
 }

@@ -5,16 +5,17 @@ use std::collections::HashMap;
 use askama::Template;
 use axum::extract::State;
 use serde::Deserialize;
-use spinney_app::document;
-use spinney_core::{BranchName, JobRequest, JobStatus, Method, Platform, RepositoryId, WorkKind};
-use spinney_engine::{Among, Context, Request, Sizes, size};
-use spinney_jobs::{Agent, Busy, NewJob};
+use spinney_app::jobs::{self, JobAsked};
+use spinney_app::{InvalidRequest, Prompt, WorkRequest, document, workspaces};
+use spinney_core::{BranchName, JobStatus, Platform, RepositoryId, WorkKind};
+use spinney_engine::{Among, Sizes, size};
+use spinney_jobs::Busy;
 
 use super::answer::{Asked, Form, Id, Result, filled, lead, parsed, patiently, within};
 use super::frame::{Did, Frame};
 use super::render;
 use super::rows::{JobRow, WorkspaceRow, running_in};
-use crate::api::named::NamedWork;
+use crate::api::named;
 use crate::api::repositories::NewRepository;
 use crate::app::App;
 use crate::auth::Caller;
@@ -154,16 +155,9 @@ pub(crate) struct WorkFields {
     base: String,
 }
 
-/// What the fields name.
-struct Named {
-    work: Option<spinney_core::Work>,
-    title: Option<String>,
-    branch: Option<BranchName>,
-    base: Option<BranchName>,
-}
-
 impl WorkFields {
-    fn named(&self) -> Result<Named> {
+    /// What the fields name.
+    fn request(&self) -> Result<WorkRequest> {
         let base = parsed(&self.base)?;
         let key = filled(&self.key);
         let (kind, branch): (Option<WorkKind>, Option<BranchName>) = match self.kind.as_str() {
@@ -172,9 +166,9 @@ impl WorkFields {
             kind => (Some(kind.parse().map_err(|error| ApiError::usage(format!("{error}")))?), None),
         };
         let key = key.filter(|_| kind.is_some());
-        let fields = NamedWork { kind, key, branch: branch.as_ref(), ..NamedWork::default() };
-        let (work, title) = (fields.work()?, fields.title(filled(&self.title).map(ToOwned::to_owned))?);
-        Ok(Named { work, title, branch, base })
+        let title = filled(&self.title).map(ToOwned::to_owned);
+        let request = WorkRequest { title, branch, base, ..WorkRequest::from(Platform::Api) };
+        Ok(named::titled(request.named(kind, key)?)?)
     }
 }
 
@@ -187,17 +181,18 @@ pub(crate) async fn create_workspace(
 ) -> Result {
     let engine = app.engine_of(&caller);
     let context = engine.require_repository(&id).await?;
-    let Named { work, title, branch, base } = form.named()?;
-    let work = work.ok_or_else(|| ApiError::usage("no work is named"))?;
-    let request = Request { title, branch, base, platform: Platform::Api, ..Request::new(work) };
+    let request = form.request()?;
+    if request.work.is_none() {
+        return Err(ApiError::usage(InvalidRequest::NoWork.to_string()).into());
+    }
     let after = app.clone();
     let made = within(&app, move || async move {
-        let (context, resolution) = engine.resolve(context, &request, &|_| {}).await?;
-        let is_made = resolution.method == Method::Created;
+        let created = workspaces::create(&engine, context, request, &|_| {}).await?;
+        let is_made = created.is_made();
         if is_made {
-            background::fill_pool(&after, engine, context);
+            background::fill_pool(&after, engine, created.context);
         }
-        Ok((resolution.workspace.id, is_made))
+        Ok((created.resolution.workspace.id, is_made))
     });
     match made.await? {
         Some((workspace, true)) => lead(&format!("/workspaces/{workspace}"), "made"),
@@ -225,22 +220,16 @@ pub(crate) async fn start_job(
 ) -> Result {
     let engine = app.engine_of(&caller);
     let context = engine.require_repository(&id).await?;
-    let prompt = form.prompt.replace("\r\n", "\n");
-    if prompt.trim().is_empty() || prompt.contains('\0') {
-        return Err(ApiError::usage("the prompt is empty: say what to do").into());
-    }
-    let Named { work, title, branch, base } = form.work.named()?;
-    let agent = agent_of(&context, &form.agent)?;
-    let request = JobRequest { base, branch, waits_for_room: true, ..JobRequest::default() };
-    let trigger = Platform::Api;
-    let new = NewJob { id: None, agent, work, title, prompt, trigger, request, names_repository: true };
-    let job = app.jobs(&engine)?.submit(context, new, Busy::Wait).await?;
+    let empty = |_| ApiError::usage("the prompt is empty: say what to do");
+    let new = JobAsked {
+        id: None,
+        agent: parsed(&form.agent)?,
+        prompt: Prompt::new(form.prompt.replace("\r\n", "\n")).map_err(empty)?,
+        work: form.work.request()?,
+        names_repository: true,
+        busy: Busy::Wait,
+        waits_for_room: true,
+    };
+    let job = jobs::submit(&app.jobs(&engine)?, context, new).await?;
     lead(&format!("/jobs/{}", job.id), "started")
-}
-
-fn agent_of(context: &Context, text: &str) -> Result<spinney_core::AgentName> {
-    match parsed(text)? {
-        Some(agent) => Ok(agent),
-        None => Ok(Agent::only(context)?),
-    }
 }

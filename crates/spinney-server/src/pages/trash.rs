@@ -2,9 +2,10 @@
 
 use askama::Template;
 use axum::extract::State;
+use spinney_app::housekeeping::{self, Purge};
 use spinney_app::words;
-use spinney_core::{Workspace, WorkspaceId, WorkspaceStatus, in_full};
-use spinney_engine::{Engine, plural};
+use spinney_core::{WorkspaceId, WorkspaceStatus, in_full};
+use spinney_engine::plural;
 
 use super::answer::{Asked, Id, Result, lead, within};
 use super::frame::{Did, Frame};
@@ -57,8 +58,7 @@ pub(crate) async fn list(State(app): State<App>, caller: Caller, Asked(did): Ask
 pub(crate) async fn empty(State(app): State<App>, caller: Caller) -> Result {
     let engine = app.engine_of(&caller);
     let purged = within(&app, move || async move {
-        let all = engine.trash(false).await?.into_iter().map(|trashed| trashed.workspace).collect();
-        let failed = purge(&engine, all).await?;
+        let failed = housekeeping::purge(&engine, Purge::All, &|_| {}, &|_| {}).await?.failed;
         for (workspace, error) in &failed {
             tracing::warn!(name = %workspace.name, error = in_full(error), "it could not be purged");
         }
@@ -81,23 +81,11 @@ pub(crate) async fn purge_workspace(State(app): State<App>, caller: Caller, Id(i
         return Err(ApiError::blocked(format!("{name} is not in the trash: it is {status}")).into());
     }
     let purged = within(&app, move || async move {
-        match purge(&engine, vec![workspace]).await?.pop() {
+        match housekeeping::purge(&engine, Purge::These(vec![workspace]), &|_| {}, &|_| {}).await?.failed.pop() {
             Some((_, error)) => Err(error.into()),
             None => Ok(()),
         }
     });
     let code = if purged.await?.is_some() { "purged" } else { "going" };
     lead(&format!("/workspaces/{id}"), code)
-}
-
-/// Purges these, one after the other; gives those that could not be.
-async fn purge(engine: &Engine, due: Vec<Workspace>) -> Result<Vec<(Workspace, spinney_engine::Error)>> {
-    let _sweeper = engine.become_sweeper()?.ok_or_else(|| ApiError::held("another sweep is under way"))?;
-    let mut failed = Vec::new();
-    for workspace in due {
-        if let Err(error) = engine.purge_by_itself(&workspace).await {
-            failed.push((workspace, error));
-        }
-    }
-    Ok(failed)
 }

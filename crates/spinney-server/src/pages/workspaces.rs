@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use askama::Template;
 use axum::extract::State;
 use serde::Deserialize;
-use spinney_app::{document, words};
+use spinney_app::{document, words, workspaces};
 use spinney_core::{Consent, Job, JobStatus, Remover, Verdict, WorkKind, Workspace, WorkspaceId, WorkspaceStatus};
 use spinney_engine::{Context, Details, Engine, plural};
 
@@ -14,7 +14,6 @@ use super::frame::{Did, Frame};
 use super::mark::Mark;
 use super::render;
 use super::rows::{JobRow, WorkspaceRow, base_of};
-use crate::api::workspaces::change_pin;
 use crate::app::App;
 use crate::auth::Caller;
 
@@ -284,9 +283,9 @@ pub(crate) async fn remove(
     let consent = if form.force == "yes" { Consent::Force } else { Consent::None };
     let removed = within(&app, move || async move {
         let context = engine.context_of(&workspace).await?;
-        match engine.remove(&context, &workspace, &consent, &|_| {}).await {
+        match workspaces::remove(&engine, &context, &workspace, &consent, false, &|_| {}).await {
             Ok(_) => Ok(true),
-            Err(spinney_engine::Error::Refused { .. }) => Ok(false),
+            Err(spinney_app::Error::Engine(spinney_engine::Error::Refused { .. })) => Ok(false),
             Err(error) => Err(error.into()),
         }
     });
@@ -304,7 +303,7 @@ pub(crate) async fn restore(State(app): State<App>, caller: Caller, Id(id): Id<W
     let workspace = engine.require_workspace(&id).await?;
     let restored = within(&app, move || async move {
         let context = engine.context_of(&workspace).await?;
-        engine.restore(&context, &workspace, None, &|_| {}).await?;
+        workspaces::restore(&engine, &context, &workspace, None, &|_| {}).await?;
         Ok(())
     });
     let code = if restored.await?.is_some() { "restored" } else { "going" };
@@ -322,6 +321,6 @@ pub(crate) async fn unpin(State(app): State<App>, caller: Caller, Id(id): Id<Wor
 async fn set_pinned(app: &App, caller: &Caller, id: &WorkspaceId, pinned: bool) -> Result {
     let engine = app.engine_of(caller);
     let workspace = engine.require_workspace(id).await?;
-    change_pin(&engine, workspace, pinned).await?;
+    workspaces::set_pinned(&engine, workspace, pinned).await?;
     lead(&format!("/workspaces/{id}"), if pinned { "pinned" } else { "unpinned" })
 }

@@ -83,7 +83,7 @@ pub async fn run(app: &App, args: CancelArgs) -> Result<u8> {
 
 async fn ask(app: &App, engine: &Engine, jobs: &Jobs<'_>, name: &str, how: Cancel) -> Result<Job> {
     let job = jobs::find(app, engine, jobs, name).await?;
-    jobs.cancel(&job, how).await?;
+    spinney_app::jobs::cancel(jobs, &job, how == Cancel::AtOnce).await?;
     Ok(job)
 }
 

@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use spinney_app::document;
+use spinney_app::housekeeping::{self, SweepAsked, Swept};
 use spinney_core::Reason;
 use spinney_core::names::visible_line;
 use spinney_engine::{Report, What, plural, size};
@@ -67,21 +68,16 @@ impl CleanupArgs {
 pub async fn run(app: &App, args: CleanupArgs) -> Result<u8> {
     let what = args.what()?;
     let engine = app.engine().await?;
-    let Some(sweeper) = engine.become_sweeper()? else { return Err(CliError::held("another sweep is under way")) };
     let here = if args.everywhere { None } else { app.context_if_any(&engine).await? };
     let repositories = match here {
         Some(context) => vec![context.repository],
         None => engine.repositories().await?,
     };
     let jobs = jobs::open(app, &engine)?;
-    let report = jobs.sweep(&repositories, what, args.dry_run, &app.observer()).await?;
+    let asked = SweepAsked { repositories, what, forget: args.what == Kind::All, dry_run: args.dry_run };
+    let Swept { report, forgotten } = housekeeping::sweep(&engine, &jobs, &asked, &app.observer()).await?;
     app.ui.progress.clear();
-    let forgotten = match args.what {
-        Kind::All if !args.dry_run => jobs.forget_old().await?,
-        _ => Forgotten::default(),
-    };
     if !args.dry_run {
-        drop(sweeper);
         background::purge_what_is_due(app, &engine).await?;
     }
     if app.ui.json {

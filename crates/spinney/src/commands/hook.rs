@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use clap::{Args, Subcommand};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use spinney_app::document;
+use spinney_app::{WorkRequest, document, workspaces};
 use spinney_core::names::for_message;
-use spinney_core::{Consent, Merge, ReasonCode, Sweep, Verdict, Work};
-use spinney_engine::{Among, Context, Engine, Request};
+use spinney_core::{Consent, Merge, Platform, ReasonCode, Sweep, Verdict, Work};
+use spinney_engine::{Among, Context, Engine};
 use tokio::time::sleep;
 
 use crate::app::{App, current_directory};
@@ -91,19 +91,19 @@ async fn create(app: &App, input: Create) -> Result<u8> {
     };
     let context = engine.repository(app.global.repo.as_deref(), &directory).await?;
     let request = request(&engine, &context, input.name).await?;
-    let (context, resolution) = engine.resolve(context, &request, &app.observer()).await?;
-    new::hand_over(app, &engine, &context, &resolution, started).await?;
+    let created = workspaces::create(&engine, context, request, &app.observer()).await?;
+    new::hand_over(app, &engine, &created, started).await?;
     Ok(0)
 }
 
 /// The workspace of that name means its own work; any other name is a task.
-async fn request(engine: &Engine, context: &Context, name: String) -> Result<Request> {
+async fn request(engine: &Engine, context: &Context, name: String) -> Result<WorkRequest> {
     let live = engine.workspaces(Some(&context.repository.id), Among::Live).await?;
     if let Some(workspace) = live.into_iter().find(|workspace| workspace.name.as_str() == name) {
-        return Ok(Request::new(workspace.work));
+        return Ok(WorkRequest { work: Some(workspace.work), ..WorkRequest::from(Platform::Cli) });
     }
     let work = Work::task(&name).map_err(|error| CliError::usage(error.to_string()))?;
-    Ok(Request { title: Some(name), ..Request::new(work) })
+    Ok(WorkRequest { work: Some(work), title: Some(name), ..WorkRequest::from(Platform::Cli) })
 }
 
 async fn remove(app: &App, path: &Path) -> Result<u8> {

@@ -3,14 +3,15 @@
 use std::time::Instant;
 
 use clap::Args;
-use spinney_app::document;
-use spinney_core::work::{InvalidWork, parse_conversation, parse_number};
+use spinney_app::workspaces::{self, Created};
+use spinney_app::{InvalidRequest, WorkRequest, document};
+use spinney_core::work::{parse_conversation, parse_number};
 use spinney_core::{BranchName, CommitId, Method, Platform, Work};
-use spinney_engine::{Context, Continued, Engine, Request, Resolution};
+use spinney_engine::{Continued, Engine, Resolution};
 
 use crate::app::App;
 use crate::background;
-use crate::error::{CliError, Result};
+use crate::error::Result;
 use crate::ui::{style, words};
 
 /// Give a piece of work its workspace, and print the path
@@ -80,62 +81,56 @@ pub struct WorkArgs {
 impl WorkArgs {
     /// The work that is named; none when no flag names any.
     pub fn work_if_any(&self) -> Result<Option<Work>> {
-        let invalid = |error: InvalidWork| {
-            CliError::usage(error.to_string()).hinted("`spinney new --help` shows each kind of work with an example")
-        };
-        if self.sha.is_some() && self.pr.is_none() && self.review.is_none() {
-            return Err(
-                CliError::usage("`--sha` goes with `--pr` or `--review`").hinted("`spinney new --review 99 --sha SHA`")
-            );
-        }
         Ok(Some(match self {
             Self { issue: Some(number), .. } => Work::issue(*number),
             Self { pr: Some(number), .. } => Work::pr(*number),
             Self { review: Some(number), .. } => Work::review(*number),
-            Self { thread: Some(id), .. } => Work::thread(id).map_err(invalid)?,
-            Self { task: Some(text), .. } => Work::task(text).map_err(invalid)?,
+            Self { thread: Some(id), .. } => Work::thread(id).map_err(InvalidRequest::Key)?,
+            Self { task: Some(text), .. } => Work::task(text).map_err(InvalidRequest::Key)?,
             Self { branch: Some(branch), .. } => Work::branch(branch),
             _ => return Ok(None),
         }))
     }
 
-    fn work(&self) -> Result<Work> {
-        self.work_if_any()?.ok_or_else(|| {
-            CliError::usage("no work is named").hinted("`spinney new --issue N`, or `--help` for the other kinds")
-        })
+    /// What is asked for by these flags.
+    pub fn request(&self, platform: Platform) -> Result<WorkRequest> {
+        let request = WorkRequest {
+            work: self.work_if_any()?,
+            title: self.task.clone(),
+            branch: self.branch.clone(),
+            head: self.head.clone(),
+            sha: self.sha.clone(),
+            fork: self.fork,
+            setup: self.setup,
+            ..WorkRequest::from(platform)
+        };
+        request.check()?;
+        Ok(request)
     }
 }
 
 pub async fn run(app: &App, args: NewArgs) -> Result<u8> {
     let started = Instant::now();
-    let mut request = Request::new(args.work.work()?);
-    request.title = args.title.or_else(|| args.work.task.clone());
+    let mut request = args.work.request(args.platform)?;
+    if request.work.is_none() {
+        return Err(InvalidRequest::NoWork.into());
+    }
+    request.title = args.title.or(request.title);
     request.base = args.base;
-    request.branch = args.work.branch;
-    request.head = args.work.head;
-    request.sha = args.work.sha;
-    request.fork = args.work.fork;
-    request.setup = args.work.setup;
     request.links = args.links;
     request.suggest = args.suggest;
     request.conversation = args.conversation;
-    request.platform = args.platform;
 
     let engine = app.engine().await?;
     let context = app.context(&engine).await?;
-    let (context, resolution) = engine.resolve(context, &request, &app.observer()).await?;
-    hand_over(app, &engine, &context, &resolution, started).await?;
+    let created = workspaces::create(&engine, context, request, &app.observer()).await?;
+    hand_over(app, &engine, &created, started).await?;
     Ok(0)
 }
 
 /// Gives the workspace to whoever asked, and lets the pool be filled up for the next.
-pub async fn hand_over(
-    app: &App,
-    engine: &Engine,
-    context: &Context,
-    resolution: &Resolution,
-    started: Instant,
-) -> Result<()> {
+pub async fn hand_over(app: &App, engine: &Engine, created: &Created, started: Instant) -> Result<()> {
+    let resolution = &created.resolution;
     app.ui.progress.clear();
     if app.ui.json {
         app.ui.print_json(&document::ResolvedWorkspace::of(engine, resolution));
@@ -143,8 +138,8 @@ pub async fn hand_over(
         app.ui.say(format!("{}, {}", sentence(resolution), words::took(started.elapsed())));
         app.ui.print_path(&resolution.workspace.path);
     }
-    if resolution.method == Method::Created {
-        background::fill_pool(app, engine, context).await?;
+    if created.is_made() {
+        background::fill_pool(app, engine, &created.context).await?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! `spinney pin`, `spinney unpin`: no sweep takes a pinned workspace.
 
 use clap::Args;
-use spinney_app::document;
+use spinney_app::{document, workspaces};
 use spinney_engine::Among;
 
 use crate::app::App;
@@ -38,7 +38,7 @@ pub async fn run_unpin(app: &App, args: UnpinArgs) -> Result<u8> {
 async fn set(app: &App, name: &str, pinned: bool) -> Result<u8> {
     let engine = app.engine().await?;
     let (_, workspace) = app.workspace(&engine, name, Among::Live).await?;
-    let workspace = engine.set_pinned(workspace, pinned).await?;
+    let workspace = workspaces::set_pinned(&engine, workspace, pinned).await?;
     if app.ui.json {
         app.ui.print_json(&document::Workspace::of(&engine, &workspace));
     } else {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use spinney_app::document;
+use spinney_app::{document, housekeeping};
 use spinney_core::names::cut_for_message;
 use spinney_engine::{Context, Drained, Engine, Filled, MemberState, Patience, PoolStatus, PoolStatuses, plural};
 
@@ -61,10 +61,7 @@ pub async fn run(app: &App, args: PoolArgs) -> Result<u8> {
 
 async fn status(app: &App) -> Result<u8> {
     let engine = app.engine().await?;
-    let statuses = match app.context_if_any(&engine).await? {
-        Some(context) => PoolStatuses { pools: vec![engine.pool_status(&context).await?], failed: Vec::new() },
-        None => engine.pool_statuses().await?,
-    };
+    let statuses = housekeeping::pools(&engine, app.context_if_any(&engine).await?.as_ref()).await?;
     if app.ui.json {
         app.ui.print_json(&document::Pools::of(&statuses));
         return Ok(0);

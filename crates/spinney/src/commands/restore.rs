@@ -2,7 +2,7 @@
 
 use clap::Args;
 use serde_json::json;
-use spinney_app::document;
+use spinney_app::{document, workspaces};
 use spinney_core::BranchName;
 use spinney_engine::Among;
 
@@ -26,7 +26,7 @@ pub struct RestoreArgs {
 pub async fn run(app: &App, args: RestoreArgs) -> Result<u8> {
     let engine = app.engine().await?;
     let (context, workspace) = app.workspace(&engine, &args.name, Among::Removed).await?;
-    let restored = engine.restore(&context, &workspace, args.branch, &app.observer()).await?;
+    let restored = workspaces::restore(&engine, &context, &workspace, args.branch, &app.observer()).await?;
     let detached_at = engine.detached_at(&context, &restored).await?;
     if app.ui.json {
         let mut told = json!(document::Workspace::of(&engine, &restored));

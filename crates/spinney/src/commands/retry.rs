@@ -1,6 +1,7 @@
 //! `spinney retry`: runs a job that has ended once more, where it stopped.
 
 use clap::Args;
+use spinney_app::jobs::Retry;
 
 use crate::app::App;
 use crate::completion::job_ids;
@@ -33,7 +34,8 @@ pub async fn run(app: &App, args: RetryArgs) -> Result<u8> {
     // What the log has by now is of the attempts before.
     let mut log = jobs.log(&job.id);
     log.skip()?;
-    let job = if args.accept_held { jobs.accept_held(&job, None).await? } else { jobs.retry(&job).await? };
+    let how = Retry { mark: None, accept_held: args.accept_held };
+    let job = spinney_app::jobs::retry(&jobs, &job, &how).await?;
     app.take_interrupts();
     if args.detach {
         return follow::hand_over(app, &engine, &jobs, &[job], &Asked::default()).await;

@@ -4,6 +4,7 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
 use spinney_app::document;
+use spinney_app::workspaces::{self, Removal};
 use spinney_core::{Consent, Merge, ReasonCode, Verdict, Workspace};
 use spinney_engine::{Among, Context, Engine, Removed};
 
@@ -87,21 +88,16 @@ pub async fn run(app: &App, args: RmArgs) -> Result<u8> {
 async fn remove(app: &App, engine: &Engine, name: &str, consent: &Consent, dry_run: bool) -> Result<Workspace> {
     let (context, workspace) = app.workspace(engine, name, Among::Live).await?;
     let trash_for = words::days(&context.config().cleanup.trash_for.to_string());
-    let outcome = if dry_run {
-        engine.judge_for(&context, &workspace, consent).await.map(|_| None)
-    } else {
-        engine.remove(&context, &workspace, consent, &app.observer()).await.map(Some)
-    };
-    match outcome {
-        Ok(None) => {
+    match workspaces::remove(engine, &context, &workspace, consent, dry_run, &app.observer()).await {
+        Ok(Removal::WouldGo) => {
             app.ui.say(format!("{} would go to the trash for {trash_for}", workspace.name));
             Ok(workspace)
         }
-        Ok(Some(removed)) => {
+        Ok(Removal::Removed(removed)) => {
             tell(app, &context, &removed);
             Ok(removed.workspace)
         }
-        Err(spinney_engine::Error::Refused { name, reasons }) => {
+        Err(spinney_app::Error::Engine(spinney_engine::Error::Refused { name, reasons })) => {
             let verdict = Verdict { reasons: reasons.clone(), merge: Merge::Unknown { detail: String::new() } };
             let allowed = match consent {
                 Consent::Codes(codes) => codes.iter().copied().collect(),

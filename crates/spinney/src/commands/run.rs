@@ -4,8 +4,10 @@ use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use spinney_core::{AgentName, BranchName, JobRequest, Platform, Work};
-use spinney_jobs::{Agent, Busy, NewJob};
+use spinney_app::jobs::JobAsked;
+use spinney_app::{InvalidRequest, Prompt, WorkRequest};
+use spinney_core::{AgentName, BranchName, Platform, Work};
+use spinney_jobs::Busy;
 
 use super::fan_out::{self, Piece};
 use super::new::WorkArgs;
@@ -66,18 +68,14 @@ pub struct RunArgs {
 
 impl RunArgs {
     /// The pieces of work to do; more than one with `--count` and `--each`.
-    fn pieces(&self) -> Result<Vec<Piece>> {
+    fn pieces(&self, asked: &WorkRequest) -> Result<Vec<Piece>> {
         if let Some(file) = &self.each {
             return fan_out::of_lines(&read_lines(file)?);
         }
         let prompt = self.prompt()?;
-        let work = self.work.work_if_any()?;
-        let title = self.title.clone().or_else(|| self.work.task.clone());
+        let (work, title) = (asked.work.clone(), asked.title.clone());
         match self.count {
-            Some(count) => {
-                let branch = self.work.branch.as_ref();
-                fan_out::of_count(count, work.as_ref(), branch, title.as_deref(), &prompt)
-            }
+            Some(count) => fan_out::of_count(count, work.as_ref(), asked.branch.as_ref(), title.as_deref(), &prompt),
             None => Ok(vec![Piece { work, title, prompt }]),
         }
     }
@@ -89,37 +87,27 @@ impl RunArgs {
             (None, Some(task)) => task.clone(),
             (None, None) => String::new(),
         };
-        if prompt.trim().is_empty() {
-            return Err(CliError::usage("the prompt is empty")
-                .hinted("say what to do: `spinney run --issue 42 \"fix the login bug\"`; `-` reads it from stdin"));
-        }
-        checked(prompt)
+        Ok(Prompt::new(prompt)?.as_str().to_owned())
     }
 
-    fn request(&self) -> JobRequest {
-        JobRequest {
+    fn request(&self) -> Result<WorkRequest> {
+        let request = self.work.request(Platform::Cli)?;
+        Ok(WorkRequest {
+            title: self.title.clone().or(request.title),
             base: self.base.clone(),
-            branch: self.work.branch.clone(),
-            head: self.work.head.clone(),
-            sha: self.work.sha.clone(),
-            fork: self.work.fork,
-            setup: self.work.setup,
             links: self.links.clone(),
             suggest: self.suggest.clone(),
-            ..JobRequest::default()
-        }
+            ..request
+        })
     }
 }
 
 pub async fn run(app: &App, args: RunArgs) -> Result<u8> {
-    let pieces = args.pieces()?;
+    let request = args.request()?;
+    let pieces = args.pieces(&request)?;
     let engine = app.engine().await?;
     let jobs = jobs::open(app, &engine)?;
     let context = app.context(&engine).await?;
-    let agent = match &args.agent {
-        Some(agent) => agent.clone(),
-        None => Agent::only(&context)?,
-    };
     let busy = if args.wait { Busy::Wait } else { Busy::Refuse };
     let mut asked = Asked { many: args.count.is_some() || args.each.is_some(), failed: Vec::new() };
     let interrupts = Interrupts::listen()?;
@@ -127,21 +115,20 @@ pub async fn run(app: &App, args: RunArgs) -> Result<u8> {
     let mut first = Some(context);
     for Piece { work, title, prompt } in pieces {
         let name = work.as_ref().map_or_else(|| prompt.clone(), |work| work.workspace_name().to_string());
-        let new = NewJob {
+        let new = JobAsked {
             id: None,
-            agent: agent.clone(),
-            work,
-            title,
-            prompt,
-            trigger: Platform::Cli,
-            request: args.request(),
+            agent: args.agent.clone(),
+            prompt: Prompt::new(prompt)?,
+            work: WorkRequest { work, title, ..request.clone() },
             names_repository: app.global.repo.is_some(),
+            busy,
+            waits_for_room: false,
         };
         let context = match first.take() {
             Some(context) => context,
             None => app.context(&engine).await?,
         };
-        match jobs.submit(context, new, busy).await {
+        match spinney_app::jobs::submit(&jobs, context, new).await {
             Ok(job) => started.push(job),
             // What is wrong with the first is wrong with the command.
             Err(error) if started.is_empty() => return Err(error.into()),
@@ -191,8 +178,5 @@ fn read(reader: impl Read, place: &str) -> Result<String> {
 
 /// No program takes a text with a zero byte as an argument, and no database as a text.
 fn checked(text: String) -> Result<String> {
-    match text.contains('\0') {
-        true => Err(CliError::usage("the prompt has a zero byte in it")),
-        false => Ok(text),
-    }
+    if text.contains('\0') { Err(InvalidRequest::ZeroByteInPrompt.into()) } else { Ok(text) }
 }

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use spinney_app::document;
+use spinney_app::workspaces::{self, Seen};
 use spinney_core::WorkspaceStatus;
 use spinney_engine::Among;
 
@@ -12,9 +13,6 @@ use crate::completion::workspace_names;
 use crate::error::Result;
 use crate::ui::table::{Cell, Table};
 use crate::ui::{style, words};
-
-/// How many of its jobs are named, newest first.
-const MAX_JOBS: u32 = 5;
 
 /// Show one workspace: what it is for, where it is, and whether it is well
 #[derive(Debug, Args)]
@@ -28,8 +26,7 @@ pub struct ShowArgs {
 pub async fn run(app: &App, args: ShowArgs) -> Result<u8> {
     let engine = app.engine().await?;
     let (context, workspace) = app.workspace(&engine, &args.name, Among::All).await?;
-    let shown = engine.show(&context, &workspace).await?;
-    let jobs = engine.store().read().await?.jobs_in(&workspace.id, MAX_JOBS).await?;
+    let Seen { shown, jobs } = workspaces::show(&engine, Some(&context), &workspace).await?;
     if app.ui.json {
         app.ui.print_json(&document::ShownWorkspace::of(&engine, &workspace, &shown, &jobs));
         return Ok(0);

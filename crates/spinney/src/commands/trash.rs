@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 use serde_json::json;
 use spinney_app::document;
+use spinney_app::housekeeping::{self, Purge};
 use spinney_core::Workspace;
 use spinney_engine::{Among, Engine, Purged, size};
 
@@ -96,37 +97,27 @@ async fn purge(app: &App, names: &[String], all: bool, in_background: bool) -> R
         background::give_way();
     }
     let engine = app.engine().await?;
-    let Some(_sweeper) = engine.become_sweeper()? else {
-        return if in_background { Ok(0) } else { Err(CliError::held("another sweep is under way")) };
-    };
-    let due: Vec<Workspace> = if all {
-        engine.trash(false).await?.into_iter().map(|trashed| trashed.workspace).collect()
+    let what = if all {
+        Purge::All
     } else if names.is_empty() {
-        engine.expired().await?
+        Purge::Due
     } else {
         let mut named = Vec::new();
         for name in names {
             named.push(app.workspace(&engine, name, Among::Trashed).await?.1);
         }
-        named
+        Purge::These(named)
     };
-    let mut purged = Vec::new();
-    let mut failed: Vec<(String, CliError)> = Vec::new();
-    for workspace in due {
-        app.ui.progress.set(format!("purging {}", workspace.name));
-        match purge_one(app, &engine, &workspace).await {
-            Ok(done) => purged.push(done),
-            Err(error) => failed.push((workspace.name.to_string(), error)),
-        }
-    }
+    let begins = |workspace: &Workspace| app.ui.progress.set(format!("purging {}", workspace.name));
+    let purging = match housekeeping::purge(&engine, what, &begins, &app.observer()).await {
+        Err(spinney_app::Error::SweepUnderWay) if in_background => return Ok(0),
+        purging => purging?,
+    };
+    let failed = purging.failed.into_iter().map(|(workspace, error)| (workspace.name.to_string(), error.into()));
+    let failed: Vec<(String, CliError)> = failed.collect();
     app.ui.progress.clear();
-    tell(app, &engine, &purged, &failed);
+    tell(app, &engine, &purging.purged, &failed);
     Ok(failed.iter().map(|(_, error)| error.exit_status()).max().unwrap_or(0))
-}
-
-async fn purge_one(app: &App, engine: &Engine, workspace: &Workspace) -> Result<Purged> {
-    let context = engine.context_of(workspace).await?;
-    Ok(engine.purge(&context, workspace, &app.observer()).await?)
 }
 
 fn tell(app: &App, engine: &Engine, purged: &[Purged], failed: &[(String, CliError)]) {

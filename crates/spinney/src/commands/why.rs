@@ -2,7 +2,8 @@
 
 use clap::Args;
 use spinney_app::document;
-use spinney_core::{Consent, ReasonCode, Remover, Verdict, Workspace};
+use spinney_app::workspaces::{self, Why};
+use spinney_core::{Consent, ReasonCode, Verdict, Workspace};
 use spinney_engine::Among;
 
 use crate::app::App;
@@ -23,9 +24,8 @@ pub struct WhyArgs {
 pub async fn run(app: &App, args: WhyArgs) -> Result<u8> {
     let engine = app.engine().await?;
     let (context, workspace) = app.workspace(&engine, &args.name, Among::Live).await?;
-    let (word, fault) = engine.ask_forge(&context, &workspace).await;
-    let verdict = engine.judge_told(&context, &workspace, Remover::Person, word.as_ref()).await?;
-    if let Some(fault) = fault {
+    let Why { verdict, forge_fault } = workspaces::why(&engine, &context, &workspace).await?;
+    if let Some(fault) = forge_fault {
         app.ui.say(format!("note: its pull request is taken for open: {fault}"));
     }
     if app.ui.json {

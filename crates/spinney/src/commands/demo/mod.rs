@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde_json::json;
-use spinney_app::document;
-use spinney_core::{Cancel, Consent, Job, JobRequest, JobStatus, Platform, Push, Remover, Workspace};
+use spinney_app::jobs::JobAsked;
+use spinney_app::{Prompt, WorkRequest, document, workspaces};
+use spinney_core::{Cancel, Consent, Job, JobStatus, Platform, Push, Remover, Workspace};
 use spinney_engine::{Among, Context, Engine, What, plural};
-use spinney_jobs::{Agent, Busy, Jobs, NewJob};
+use spinney_jobs::{Busy, Jobs};
 
 use self::stage::Stage;
 use super::fan_out::{self, Piece};
@@ -159,10 +160,16 @@ impl Story<'_> {
         let mut watched = Vec::new();
         for Piece { work, title, prompt } in fan_out::of_lines(PROMPTS)? {
             let context = self.context().await?;
-            let agent = Agent::only(&context)?;
-            let (request, trigger) = (JobRequest::default(), Platform::Cli);
-            let new = NewJob { id: None, agent, work, title, prompt, trigger, request, names_repository: false };
-            let job = self.jobs.submit(context, new, Busy::Refuse).await?;
+            let new = JobAsked {
+                id: None,
+                agent: None,
+                prompt: Prompt::new(prompt)?,
+                work: WorkRequest { work, title, ..WorkRequest::from(Platform::Cli) },
+                names_repository: false,
+                busy: Busy::Refuse,
+                waits_for_room: false,
+            };
+            let job = spinney_app::jobs::submit(self.jobs, context, new).await?;
             let log = self.jobs.log(&job.id);
             watched.push(Watched::new(job, log));
         }
@@ -198,7 +205,7 @@ impl Story<'_> {
 
         self.typed(&format!("spinney rm {name} --force"));
         let started = Instant::now();
-        self.engine.remove(&context, &workspace, &Consent::Force, &self.app.observer()).await?;
+        workspaces::remove(self.engine, &context, &workspace, &Consent::Force, false, &self.app.observer()).await?;
         self.say(format!("{name} is in the trash, whole, {}", words::took(started.elapsed())));
         self.typed("git gc --prune=now && git worktree prune      # a tidy person, in between");
         let (git, checkout) = (&self.stage.git, self.stage.checkout());
@@ -207,7 +214,7 @@ impl Story<'_> {
         self.typed(&format!("spinney restore {name}"));
         let trashed = self.find(name.as_str(), Among::Trashed).await?;
         let started = Instant::now();
-        let back = self.engine.restore(&context, &trashed, None, &self.app.observer()).await?;
+        let back = workspaces::restore(self.engine, &context, &trashed, None, &self.app.observer()).await?;
         let status = git.command(&back.path).args(["status", "--short"]).text().await?;
         if !status.contains("src/lib.rs") || !status.contains("notes.md") {
             return Err(failed(format!("the work did not come back: {status}")));
