@@ -51,7 +51,10 @@ pub use job::{
 pub use job_event::{JobEvent, JobPhase, LogEntry, Stream};
 pub use long_operation::{LongOperation, LongOperationStatus};
 pub use names::{RepositoryName, WorkspaceName};
-pub use operation::{Operation, OperationKind, OperationStatus};
+pub use operation::{
+    ClaimStep, CreateStep, Operation, OperationKind, OperationStatus, PurgeStep, RemoveStep, RestoreStep, Step,
+    WarmStep,
+};
 pub use origin::{Began, Brought, Identities, Left, path_text, text_path};
 pub use repository::{Repository, canonical_remote, remote_slug};
 pub use schedule::{Claim, Schedule, ScheduleKey, ScheduleName};

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
-
 use crate::workspace::words;
 use crate::{Evidence, JobId, Merge};
 
@@ -82,6 +80,23 @@ impl ReasonCode {
         )
     }
 
+    /// `file`, `files`: what it counts.
+    #[must_use]
+    pub fn noun(self, count: usize) -> &'static str {
+        let (one, many) = match self {
+            Self::Dirty | Self::Untracked | Self::PreciousIgnored | Self::Converted => ("file", "files"),
+            Self::Unpushed | Self::DetachedCommits | Self::Unmerged => ("commit", "commits"),
+            Self::Stash => ("entry", "entries"),
+            Self::NestedRepository => ("repository", "repositories"),
+            Self::SubmoduleUnpushed => ("submodule", "submodules"),
+            Self::MountInside => ("mount", "mounts"),
+            Self::InUse => ("process", "processes"),
+            Self::Shared => ("piece of work", "pieces of work"),
+            _ => ("thing", "things"),
+        };
+        if count == 1 { one } else { many }
+    }
+
     /// Whether somebody else holds the workspace, rather than something in it.
     #[must_use]
     pub fn is_held(self) -> bool {
@@ -89,22 +104,29 @@ impl ReasonCode {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reason {
     pub code: ReasonCode,
-    /// How much, in words: `3 files`, `1 commit`.
-    pub detail: String,
+    /// How many things of the code's own sort, where it counts some.
+    pub count: Option<usize>,
+    /// What else is to be said: behind the count, or instead of one.
+    pub note: Option<String>,
     /// Which, the first few: paths, commits, processes.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub items: Vec<String>,
     pub blocks: bool,
     pub overridable: bool,
     /// The job that runs in it, where that is the reason.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub job: Option<JobId>,
 }
 
 impl Reason {
+    /// `3 files`, `2 commits on no branch`, or what else is to be said.
+    #[must_use]
+    pub fn detail(&self) -> String {
+        let counted = self.count.map(|count| format!("{count} {}", self.code.noun(count)));
+        counted.iter().chain(&self.note).cloned().collect::<Vec<_>>().join(" ")
+    }
+
     /// Whether a person can agree to it by its code: what may be overridden, and a mere process inside. A job is cancelled
     /// first.
     #[must_use]
@@ -168,7 +190,8 @@ mod tests {
     fn reason(code: ReasonCode, remover: Remover) -> Reason {
         Reason {
             code,
-            detail: String::new(),
+            count: None,
+            note: None,
             items: vec![],
             blocks: code.blocks(remover),
             overridable: code.overridable(),

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use spinney_core::config::Placeholder;
 use spinney_core::workspace::Metadata;
 use spinney_core::{
-    BranchName, CommitId, Event, Method, Operation, OperationKind, OperationStatus, Populate, Timestamp, Work,
+    BranchName, CommitId, CreateStep, Event, Method, Operation, OperationStatus, Populate, Step, Timestamp, Work,
     WorkKind, Workspace, WorkspaceId, WorkspaceStatus,
 };
 use spinney_git::Start;
@@ -34,8 +34,8 @@ use crate::provider::worktree;
 use crate::request::{Request, Resolution};
 use crate::{Engine, Error, Result, disk, events, fail, links, processes};
 
-const RETIRING: &str = "retiring";
-const ADDING: &str = "adding";
+const RETIRING: Step = Step::Create(CreateStep::Retiring);
+const ADDING: Step = Step::Create(CreateStep::Adding);
 
 /// Statuses that count against `limits.max_workspaces`: what exists.
 pub(crate) const COUNTED: [WorkspaceStatus; 4] =
@@ -343,10 +343,10 @@ impl Engine {
         &self,
         lock: &OperationLock,
         workspace: &Workspace,
-        step: &str,
+        step: Step,
         data: &CreateData,
     ) -> Result<Operation> {
-        journal::new_operation(self, lock, OperationKind::Create, &workspace.repository_id, &workspace.id, step, data)
+        journal::new_operation(self, lock, &workspace.repository_id, &workspace.id, step, data)
     }
 
     pub(crate) fn new_workspace(&self, context: &Context, request: &Request, plan: &Plan) -> Workspace {

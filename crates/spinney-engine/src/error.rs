@@ -503,7 +503,7 @@ fn list(items: &[String], none: &str) -> String {
 }
 
 fn codes(reasons: &[Reason]) -> String {
-    reasons.iter().map(|reason| format!("{} ({})", reason.code, reason.detail)).collect::<Vec<_>>().join(", ")
+    reasons.iter().map(|reason| format!("{} ({})", reason.code, reason.detail())).collect::<Vec<_>>().join(", ")
 }
 
 /// Which home, for a sentence.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
-use spinney_core::{Operation, OperationId, OperationKind, OperationStatus, RepositoryId, Timestamp, WorkspaceId};
+use spinney_core::{Operation, OperationId, OperationStatus, RepositoryId, Step, Timestamp, WorkspaceId};
 use spinney_store::Connection;
 
 use crate::{Engine, Error, Result};
@@ -95,12 +95,12 @@ impl Engine {
     }
 
     /// Records the intent of an operation's next step, durably, before the step is taken.
-    pub(crate) async fn record_step(&self, running: &mut Running, step: &str, data: &impl Serialize) -> Result<()> {
+    pub(crate) async fn record_step(&self, running: &mut Running, step: Step, data: &impl Serialize) -> Result<()> {
         let data = to_json(data)?;
         let mut db = self.store.write().await?;
         db.record_step(&running.operation.id, step, &data).await?;
         db.commit().await?;
-        step.clone_into(&mut running.operation.step);
+        running.operation.step = step;
         running.operation.data = data;
         Ok(())
     }
@@ -110,21 +110,19 @@ impl Engine {
 pub(crate) fn new_operation(
     engine: &Engine,
     lock: &OperationLock,
-    kind: OperationKind,
     repository_id: &RepositoryId,
     workspace_id: &WorkspaceId,
-    step: &str,
+    step: Step,
     data: &impl Serialize,
 ) -> Result<Operation> {
     let now = Timestamp::now();
     Ok(Operation {
         id: lock.id.clone(),
         node: engine.home.node().clone(),
-        kind,
         repository_id: repository_id.clone(),
         workspace_id: workspace_id.clone(),
         status: OperationStatus::Open,
-        step: step.to_owned(),
+        step,
         data: to_json(data)?,
         error: None,
         created_at: now,

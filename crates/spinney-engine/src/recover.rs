@@ -20,7 +20,7 @@ impl Engine {
                 Ok(()) => {}
                 Err(error) if error.is_cut_off() => return Err(error),
                 Err(error) => {
-                    let (kind, error) = (operation.kind, error.in_full());
+                    let (kind, error) = (operation.kind(), error.in_full());
                     let what = format!("a {kind} that was left half done can't be picked up: {error}");
                     observer(Notice::Warning(Warning::Minor { what }));
                 }
@@ -60,7 +60,7 @@ impl Engine {
         // Another account's is finished as that account's own.
         let engine = self.for_account(&account_name(&workspace.account)?);
         let context = engine.known_repository(repository).await?;
-        let how = match operation.kind {
+        let how = match operation.kind() {
             OperationKind::Create => engine.recover_create(&context, operation, workspace, observer).await?,
             OperationKind::Remove => engine.recover_remove(&context, operation, workspace).await?,
             OperationKind::Purge => engine.recover_purge(&context, operation, workspace).await?,
@@ -68,6 +68,6 @@ impl Engine {
             OperationKind::Claim => engine.recover_claim(&context, operation, workspace, observer).await?,
             OperationKind::Restore => engine.recover_restore(&context, operation, workspace).await?,
         };
-        Ok(Some(format!("the {} of {name}, left half done by a process that died, was {how}", operation.kind)))
+        Ok(Some(format!("the {} of {name}, left half done by a process that died, was {how}", operation.kind())))
     }
 }

@@ -12,8 +12,8 @@
 
 use serde::{Deserialize, Serialize};
 use spinney_core::{
-    CommitId, Consent, Event, Job, JobId, Merge, Operation, OperationKind, OperationStatus, Remover, Timestamp,
-    Verdict, Work, Workspace, WorkspaceStatus,
+    CommitId, Consent, Event, Job, JobId, Merge, Operation, OperationKind, OperationStatus, RemoveStep, Remover, Step,
+    Timestamp, Verdict, Work, Workspace, WorkspaceStatus,
 };
 use spinney_git::Worktree;
 
@@ -26,8 +26,8 @@ use crate::provider::worktree::{self, Tree};
 use crate::verdict::running_reason;
 use crate::{Engine, Error, Result, events, fail, links};
 
-const PINNING: &str = "pinning";
-const MOVING: &str = "moving";
+const PINNING: Step = Step::Remove(RemoveStep::Pinning);
+const MOVING: Step = Step::Remove(RemoveStep::Moving);
 
 /// What a row is while its removal is under way; `broken` after a step of it failed.
 const REMOVING: [WorkspaceStatus; 2] = [WorkspaceStatus::Removing, WorkspaceStatus::Broken];
@@ -120,15 +120,7 @@ impl Engine {
         observer: Observer<'_>,
     ) -> Result<Removed> {
         let lock = self.begin_operation()?;
-        let operation = journal::new_operation(
-            self,
-            &lock,
-            OperationKind::Remove,
-            &workspace.repository_id,
-            &workspace.id,
-            PINNING,
-            &data,
-        )?;
+        let operation = journal::new_operation(self, &lock, &workspace.repository_id, &workspace.id, PINNING, &data)?;
         let mut db = self.store.write().await?;
         db.lock_repository(&workspace.repository_id).await?;
         let is_in_the_way = |job: &Job| Some(&job.id) != own && workspace.status != WorkspaceStatus::Reading;
@@ -225,7 +217,7 @@ impl Engine {
         let lock = context.git.lock("rm").await?;
         let mut rescue = Rescue::begin(context, workspace, &lock, &data.removal, data.forced).await?;
         fail::point("remove.pinned")?;
-        MOVING.clone_into(&mut running.operation.step);
+        running.operation.step = MOVING;
         fail::point("remove.moving")?;
         worktree::move_to_trash(&lock, context, &self.home, workspace, &data.removal)?;
         fail::point("remove.moved")?;
@@ -324,7 +316,7 @@ impl Engine {
     async fn break_off(&self, operation: &Operation, workspace: Workspace, cause: &str) -> Result<()> {
         let broken = Workspace { status: WorkspaceStatus::Broken, error: Some(cause.to_owned()), ..workspace };
         let mut db = self.store.write().await?;
-        db.record_step(&operation.id, &operation.step, &operation.data).await?;
+        db.record_step(&operation.id, operation.step, &operation.data).await?;
         // The next try, if it fails too, tells nothing new.
         let news = db
             .workspace(&broken.id)

@@ -10,7 +10,8 @@
 use serde::{Deserialize, Serialize};
 use spinney_core::names::for_message;
 use spinney_core::{
-    BranchName, CommitId, Event, Operation, OperationKind, OperationStatus, Timestamp, Work, Workspace, WorkspaceStatus,
+    BranchName, CommitId, Event, Operation, OperationStatus, RestoreStep, Step, Timestamp, Work, Workspace,
+    WorkspaceStatus,
 };
 use spinney_git::{Head, Worktree};
 
@@ -21,7 +22,7 @@ use crate::provider::marker::{REMOVAL_FILE, Removal};
 use crate::provider::{rescue, worktree};
 use crate::{Engine, Error, Result, events, fail, links};
 
-const MOVING: &str = "moving";
+const MOVING: Step = Step::Restore(RestoreStep::Moving);
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct RestoreData {
@@ -96,9 +97,7 @@ impl Engine {
         self.check_branch(context, workspace, &data).await?;
 
         let lock = self.begin_operation()?;
-        let kind = OperationKind::Restore;
-        let operation =
-            journal::new_operation(self, &lock, kind, &workspace.repository_id, &workspace.id, MOVING, &data)?;
+        let operation = journal::new_operation(self, &lock, &workspace.repository_id, &workspace.id, MOVING, &data)?;
         let branch = data.rename.clone().or_else(|| data.removal.branch.clone());
         let mut back = Workspace {
             status: WorkspaceStatus::Creating,

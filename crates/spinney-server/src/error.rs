@@ -111,7 +111,7 @@ impl ApiError {
     pub fn document(&self) -> serde_json::Value {
         let mut error = json!({ "kind": self.kind, "message": self.message, "hints": self.hints });
         if !self.reasons.is_empty() {
-            error["reasons"] = json!(self.reasons);
+            error["reasons"] = json!(spinney_app::document::Reason::all(&self.reasons));
         }
         json!({ "error": error })
     }

@@ -1,6 +1,6 @@
 //! The journal: what is being done to workspaces, so that somebody else can finish or undo it.
 
-use spinney_core::{NodeId, Operation, OperationId, OperationKind, OperationStatus, Timestamp, WorkspaceId};
+use spinney_core::{NodeId, Operation, OperationId, OperationKind, OperationStatus, Step, Timestamp, WorkspaceId};
 use sqlx::any::AnyRow;
 
 use crate::row::Reader;
@@ -18,14 +18,14 @@ macro_rules! select_operations {
 
 fn operation(row: &AnyRow) -> Result<Operation, Error> {
     let mut row = Reader::new("operations", row);
+    let (id, node, kind) = (row.parsed()?, row.parsed()?, row.parsed()?);
     Ok(Operation {
-        id: row.parsed()?,
-        node: row.parsed()?,
-        kind: row.parsed()?,
+        id,
+        node,
         repository_id: row.parsed()?,
         workspace_id: row.parsed()?,
         status: row.parsed()?,
-        step: row.text()?,
+        step: row.parsed_by(|text| Step::parse(kind, text))?,
         data: row.json()?,
         error: row.optional_text()?,
         created_at: row.time()?,
@@ -44,11 +44,11 @@ impl Connection {
         )
         .bind(operation.id.as_str())
         .bind(operation.node.as_str())
-        .bind(operation.kind.as_str())
+        .bind(operation.kind().as_str())
         .bind(operation.repository_id.as_str())
         .bind(operation.workspace_id.as_str())
         .bind(operation.status.as_str())
-        .bind(&operation.step)
+        .bind(operation.step.as_str())
         .bind(operation.data.to_string())
         .bind(operation.error.as_deref())
         .bind(operation.created_at.as_millisecond())
@@ -58,12 +58,12 @@ impl Connection {
 
     /// Records the intent of a step before its side effect; [`Error::NotOpen`] when the operation is no longer open,
     /// and the side effect must not happen.
-    pub async fn record_step(&mut self, id: &OperationId, step: &str, data: &serde_json::Value) -> Result<(), Error> {
+    pub async fn record_step(&mut self, id: &OperationId, step: Step, data: &serde_json::Value) -> Result<(), Error> {
         let query = sqlx::query(
             "UPDATE operations SET step = $2, data = $3, updated_at = $4 WHERE id = $1 AND status = 'open'",
         )
         .bind(id.as_str())
-        .bind(step)
+        .bind(step.as_str())
         .bind(data.to_string())
         .bind(Timestamp::now().as_millisecond());
         match self.execute(query).await? {

@@ -62,6 +62,15 @@ impl<'r> Reader<'r> {
         text.parse().map_err(|source: T::Err| self.fault(source))
     }
 
+    /// A text that means something only beside another column.
+    pub(crate) fn parsed_by<T, E>(&mut self, parse: impl FnOnce(&str) -> Result<T, E>) -> Result<T, Error>
+    where
+        E: std::error::Error + Send + Sync + 'static,
+    {
+        let text: &str = self.value()?;
+        parse(text).map_err(|source| self.fault(source))
+    }
+
     pub(crate) fn optional_parsed<T>(&mut self) -> Result<Option<T>, Error>
     where
         T: FromStr<Err: std::error::Error + Send + Sync + 'static>,

@@ -58,7 +58,7 @@ impl Reason {
     pub fn of(reason: &spinney_core::Reason) -> Self {
         Self {
             code: reason.code.into(),
-            detail: reason.detail.clone(),
+            detail: reason.detail(),
             items: reason.items.clone(),
             blocks: reason.blocks,
             overridable: reason.overridable,

@@ -6,8 +6,7 @@ use spinney_core::{Consent, Merge, Reason, ReasonCode, Verdict, Workspace};
 #[must_use]
 pub fn items_of(reason: &Reason) -> String {
     let named = reason.items.join(", ");
-    let count = reason.detail.split(' ').next().and_then(|word| word.parse::<usize>().ok()).unwrap_or(0);
-    if count > reason.items.len() { format!("{named}, …") } else { named }
+    if reason.count.is_some_and(|count| count > reason.items.len()) { format!("{named}, …") } else { named }
 }
 
 /// Why a workspace may go.
@@ -84,10 +83,12 @@ fn in_words(reason: &Reason) -> String {
         ReasonCode::NestedRepository => "nested",
         ReasonCode::Converted => "converted",
         ReasonCode::Stash => "stashed",
-        code => return format!("{} ({code})", reason.detail),
+        code => return format!("{} ({code})", reason.detail()),
     };
-    match reason.detail.split_once(' ') {
-        Some((count, noun)) => format!("{count} {adjective} {noun}"),
-        None => reason.detail.clone(),
+    let Some(count) = reason.count else { return reason.detail() };
+    let told = format!("{count} {adjective} {}", reason.code.noun(count));
+    match &reason.note {
+        Some(note) => format!("{told} {note}"),
+        None => told,
     }
 }

@@ -124,7 +124,10 @@ impl Engine {
         for operation in &open {
             if self.is_abandoned(&operation.id) {
                 dead.push(
-                    operation.error.clone().unwrap_or_else(|| format!("{} {}", operation.kind, operation.workspace_id)),
+                    operation
+                        .error
+                        .clone()
+                        .unwrap_or_else(|| format!("{} {}", operation.kind(), operation.workspace_id)),
                 );
             }
         }

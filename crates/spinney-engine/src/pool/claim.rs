@@ -12,7 +12,7 @@
 use serde::{Deserialize, Serialize};
 use spinney_core::config::Lfs;
 use spinney_core::{
-    BranchName, CommitId, Method, Operation, OperationKind, OperationStatus, Warm, Workspace, WorkspaceStatus,
+    BranchName, ClaimStep, CommitId, Method, Operation, OperationStatus, Step, Warm, Workspace, WorkspaceStatus,
 };
 use spinney_git::{Head, Worktree};
 
@@ -29,7 +29,7 @@ use crate::provider::worktree::{self, Tree};
 use crate::request::{Request, Resolution};
 use crate::{Engine, Error, Result, fail, processes};
 
-const CLAIMING: &str = "claiming";
+const CLAIMING: Step = Step::Claim(ClaimStep::Claiming);
 
 /// What finishing or undoing a claim needs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -91,8 +91,7 @@ impl Engine {
         };
         let made_branch = plan.new_branch.then(|| plan.branch.clone());
         let data = ClaimData { commit: plan.commit.clone(), made_branch, member: warm, from };
-        let kind = OperationKind::Claim;
-        let operation = journal::new_operation(self, &lock, kind, repository, &workspace.id, CLAIMING, &data)?;
+        let operation = journal::new_operation(self, &lock, repository, &workspace.id, CLAIMING, &data)?;
         let claimed = match db.update_workspace(&workspace, &[WorkspaceStatus::Warm]).await {
             Ok(updated) => {
                 updated

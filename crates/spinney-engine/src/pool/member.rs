@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use spinney_core::config::Lfs;
 use spinney_core::names::cut_for_message;
 use spinney_core::{
-    CommitId, Operation, OperationKind, OperationStatus, Populate, Timestamp, Warm, Workspace, WorkspaceId,
+    CommitId, Operation, OperationStatus, Populate, Step, Timestamp, Warm, WarmStep, Workspace, WorkspaceId,
 };
 use spinney_git::{Head, Start, Worktree};
 
@@ -32,9 +32,9 @@ use crate::provider::marker::Marker;
 use crate::provider::worktree::{self, Tree};
 use crate::{Engine, Error, Result, disk, fail, processes};
 
-const MAKING: &str = "making";
-const REFRESHING: &str = "refreshing";
-pub(super) const RETIRING: &str = "retiring";
+const MAKING: Step = Step::Warm(WarmStep::Making);
+const REFRESHING: Step = Step::Warm(WarmStep::Refreshing);
+pub(super) const RETIRING: Step = Step::Warm(WarmStep::Retiring);
 
 /// How many lines of a failed set-up's output are kept for `pool status`.
 const KEPT_LINES: usize = 20;
@@ -243,7 +243,7 @@ impl Engine {
     pub(super) async fn begin_on_member(
         &self,
         member: &Workspace,
-        step: &str,
+        step: Step,
         data: &WarmData,
     ) -> Result<Option<Running>> {
         let lock = self.begin_operation()?;
@@ -305,10 +305,10 @@ impl Engine {
         &self,
         lock: &journal::OperationLock,
         workspace: &Workspace,
-        step: &str,
+        step: Step,
         data: &WarmData,
     ) -> Result<Operation> {
-        journal::new_operation(self, lock, OperationKind::Warm, &workspace.repository_id, &workspace.id, step, data)
+        journal::new_operation(self, lock, &workspace.repository_id, &workspace.id, step, data)
     }
 
     /// Undoes the making of a member: it was never anybody's.
@@ -346,7 +346,7 @@ impl Engine {
         workspace: Workspace,
     ) -> Result<&'static str> {
         let data: WarmData = journal::data(operation)?;
-        match operation.step.as_str() {
+        match operation.step {
             MAKING => {
                 self.undo_making(context, operation, &workspace, &data).await?;
                 Ok("undone")

@@ -110,7 +110,7 @@ impl Engine {
     async fn judge_member(&self, context: &Context, member: &Workspace) -> Result<Fate> {
         let verdict = self.judge_forced(context, member).await?;
         let blockers: Vec<String> =
-            verdict.blockers(&Consent::Force).map(|reason| format!("{}: {}", reason.code, reason.detail)).collect();
+            verdict.blockers(&Consent::Force).map(|reason| format!("{}: {}", reason.code, reason.detail())).collect();
         if !blockers.is_empty() {
             return Ok(Fate::Keep(blockers.join(", ")));
         }

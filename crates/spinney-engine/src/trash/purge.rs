@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use spinney_core::{Event, Operation, OperationKind, OperationStatus, Timestamp, Workspace, WorkspaceStatus};
+use spinney_core::{Event, Operation, OperationStatus, PurgeStep, Step, Timestamp, Workspace, WorkspaceStatus};
 use spinney_git::{Elsewhere, ObjectFormat, Wanted, Worktree};
 
 use super::archive::{self, Contents};
@@ -31,9 +31,9 @@ use crate::provider::marker::Removal;
 use crate::provider::worktree;
 use crate::{Engine, Error, Result, disk, events, fail, home, processes};
 
-const ARCHIVING: &str = "archiving";
-const MOVING: &str = "moving";
-const DELETING: &str = "deleting";
+const ARCHIVING: Step = Step::Purge(PurgeStep::Archiving);
+const MOVING: Step = Step::Purge(PurgeStep::Moving);
+const DELETING: Step = Step::Purge(PurgeStep::Deleting);
 
 /// How often what somebody still writes to is archived before the purge is given up.
 const TRIES: usize = 3;
@@ -169,9 +169,8 @@ impl Engine {
         require_unused(workspace, &tree)?;
         let data = PurgeData { tree, admin_dir };
         let lock = self.begin_operation()?;
-        let kind = OperationKind::Purge;
         let (repository, id) = (&workspace.repository_id, &workspace.id);
-        let operation = journal::new_operation(self, &lock, kind, repository, id, ARCHIVING, &data)?;
+        let operation = journal::new_operation(self, &lock, repository, id, ARCHIVING, &data)?;
         let mut db = self.store.write().await?;
         let current = db.workspace(id).await?.is_some_and(|row| row.status == WorkspaceStatus::Trashed);
         if !current || !db.insert_operation(&operation).await? {

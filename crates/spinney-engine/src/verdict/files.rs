@@ -38,8 +38,8 @@ pub(super) async fn judge_files(
     for opaque in &held.opaque {
         findings.unverifiable("what a repository inside holds", format!("{opaque}; git is not run there"));
     }
-    findings.count(ReasonCode::Dirty, "file", shown(&held.dirty));
-    findings.count(ReasonCode::Converted, "file", shown(&held.converted));
+    findings.count(ReasonCode::Dirty, shown(&held.dirty));
+    findings.count(ReasonCode::Converted, shown(&held.converted));
     let is_state = |path: &Path| path == Path::new(STATE_FILE);
     // What was copied, and is still as the main checkout has it, is no loss.
     let carried_over = |path: &Path| is_same_as_in_main_checkout(context, &workspace.path, path);
@@ -47,10 +47,10 @@ pub(super) async fn judge_files(
     let is_copy = |path: &Path| copied.has_copied(&path_text(path)) && carried_over(path);
     let untracked: Vec<PathBuf> =
         held.untracked.iter().filter(|path| !is_state(path) && !is_copy(path)).cloned().collect();
-    findings.count(ReasonCode::Untracked, "file", shown(&untracked));
+    findings.count(ReasonCode::Untracked, shown(&untracked));
     let precious: Vec<PathBuf> =
         held.ignored.iter().filter(|path| !is_state(path) && !carried_over(path)).cloned().collect();
-    findings.count(ReasonCode::PreciousIgnored, "file", shown(&precious));
+    findings.count(ReasonCode::PreciousIgnored, shown(&precious));
     judge_repositories(worktree, held, findings);
 }
 
@@ -70,12 +70,7 @@ fn judge_repositories(worktree: &Worktree, held: Holdings, findings: &mut Findin
     nested.extend(held.submodules.into_iter().filter(|path| !worktree.is_own_submodule(path)));
     nested.sort();
     nested.dedup();
-    let mut items = shown(&nested);
-    if !items.is_empty() {
-        let detail = if items.len() == 1 { "1 repository".to_owned() } else { format!("{} repositories", items.len()) };
-        items.truncate(super::NAMED);
-        findings.add(ReasonCode::NestedRepository, detail, items);
-    }
+    findings.count(ReasonCode::NestedRepository, shown(&nested));
 }
 
 /// Whether the files are those of HEAD, and nothing else is there, not even what is ignored. Without a proof of that,

@@ -3,7 +3,7 @@
 use spinney_core::{BranchName, CommitId, Evidence, EvidenceKind, Merge, ReasonCode, Workspace};
 use spinney_git::{Head, Worktree};
 
-use super::{Findings, Upstream, plural};
+use super::{Findings, Upstream};
 use crate::context::Context;
 
 /// Judges the branch that HEAD is on (an agent may have renamed it), or the recorded one where there is no tree.
@@ -79,7 +79,7 @@ async fn judge_tip(
             let items =
                 unpushed.first.iter().map(|(commit, subject)| format!("{} {subject}", commit.short())).collect();
             let count = usize::try_from(unpushed.count).unwrap_or(usize::MAX);
-            findings.add(ReasonCode::Unpushed, plural(count, "commit"), items);
+            findings.number(ReasonCode::Unpushed, count, None, items);
         }
         Err(error) => findings.unverifiable("what is pushed", error),
     }
@@ -130,8 +130,7 @@ async fn judge_stashes(context: &Context, branch: &BranchName, findings: &mut Fi
             let own = stashes.into_iter().filter(|stash| stash.branch.as_deref() == Some(branch.as_str()));
             let items: Vec<String> = own.map(|stash| stash.message).collect();
             if !items.is_empty() {
-                let detail = if items.len() == 1 { "1 entry".to_owned() } else { format!("{} entries", items.len()) };
-                findings.add(ReasonCode::Stash, detail, items);
+                findings.number(ReasonCode::Stash, items.len(), None, items);
             }
         }
         Err(error) => findings.unverifiable("what is stashed", error),
@@ -142,8 +141,8 @@ async fn judge_detached(context: &Context, commit: &CommitId, findings: &mut Fin
     match context.git.count_unreferenced(commit).await {
         Ok(0) => {}
         Ok(count) => {
-            let detail = format!("{} on no branch", plural(usize::try_from(count).unwrap_or(usize::MAX), "commit"));
-            findings.add(ReasonCode::DetachedCommits, detail, vec![commit.short().to_owned()]);
+            let count = usize::try_from(count).unwrap_or(usize::MAX);
+            findings.number(ReasonCode::DetachedCommits, count, Some("on no branch"), vec![commit.short().to_owned()]);
         }
         Err(error) => findings.unverifiable("whether its commits are on a branch", error),
     }
@@ -151,7 +150,7 @@ async fn judge_detached(context: &Context, commit: &CommitId, findings: &mut Fin
 
 async fn judge_submodules(context: &Context, worktree: &Worktree, findings: &mut Findings) {
     match context.git.load_unpushed_submodules(worktree).await {
-        Ok(names) => findings.count(ReasonCode::SubmoduleUnpushed, "submodule", names),
+        Ok(names) => findings.count(ReasonCode::SubmoduleUnpushed, names),
         Err(error) => findings.unverifiable("what its submodules hold", error),
     }
 }

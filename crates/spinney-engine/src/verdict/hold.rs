@@ -30,15 +30,12 @@ impl Held {
         match &self.mounts {
             Ok(mounts) => {
                 let items = mounts.iter().map(|mount| mount.display().to_string()).collect();
-                findings.count(ReasonCode::MountInside, "mount", items);
+                findings.count(ReasonCode::MountInside, items);
             }
             Err(error) => findings.unverifiable("which file systems are mounted inside", error),
         }
         let shown = |process: &ProcessInside| format!("{} (pid {})", process.command, process.pid);
-        findings.count(ReasonCode::InUse, "process", self.processes.iter().map(shown).collect());
-        for reason in &mut findings.reasons {
-            reason.detail = reason.detail.replace("processs", "processes");
-        }
+        findings.count(ReasonCode::InUse, self.processes.iter().map(shown).collect());
     }
 }
 

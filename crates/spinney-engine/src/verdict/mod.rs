@@ -55,9 +55,19 @@ impl Findings {
         Self { remover, reasons: Vec::new() }
     }
 
-    pub fn add(&mut self, code: ReasonCode, detail: impl Into<String>, items: Vec<String>) {
+    /// Adds a reason that is said in words.
+    pub fn add(&mut self, code: ReasonCode, note: impl Into<String>, items: Vec<String>) {
+        self.push(code, None, Some(note.into()), items);
+    }
+
+    /// Adds a reason that counts something, with what is to be said behind the count.
+    pub fn number(&mut self, code: ReasonCode, count: usize, note: Option<&str>, items: Vec<String>) {
+        self.push(code, Some(count), note.map(ToOwned::to_owned), items);
+    }
+
+    fn push(&mut self, code: ReasonCode, count: Option<usize>, note: Option<String>, items: Vec<String>) {
         let (blocks, overridable) = (code.blocks(self.remover), code.overridable());
-        self.reasons.push(Reason { code, detail: detail.into(), items, blocks, overridable, job: None });
+        self.reasons.push(Reason { code, count, note, items, blocks, overridable, job: None });
     }
 
     /// Adds a job that runs.
@@ -69,13 +79,13 @@ impl Findings {
     }
 
     /// Adds a reason that counts something and names the first few.
-    pub fn count(&mut self, code: ReasonCode, noun: &str, mut items: Vec<String>) {
-        if items.is_empty() {
+    pub fn count(&mut self, code: ReasonCode, mut items: Vec<String>) {
+        let count = items.len();
+        if count == 0 {
             return;
         }
-        let detail = plural(items.len(), noun);
         items.truncate(NAMED);
-        self.add(code, detail, items);
+        self.number(code, count, None, items);
     }
 
     /// Adds what could not be answered.
@@ -172,7 +182,7 @@ impl Engine {
             files::judge_operation(worktree, findings);
             match context.git.count_staged(worktree.admin_dir(), "HEAD").await {
                 Ok(0) => {}
-                Ok(count) => findings.add(ReasonCode::Dirty, format!("{} staged", plural(count, "file")), Vec::new()),
+                Ok(count) => findings.number(ReasonCode::Dirty, count, Some("staged"), Vec::new()),
                 Err(error) => findings.unverifiable("what is staged", error),
             }
         }
@@ -241,7 +251,7 @@ impl Engine {
         }
         if works.len() > 1 {
             let items = works.iter().map(ToString::to_string).collect();
-            findings.add(ReasonCode::Shared, plural(works.len(), "piece").replace("pieces", "pieces of work"), items);
+            findings.number(ReasonCode::Shared, works.len(), None, items);
         }
         if workspace.pinned {
             findings.add(ReasonCode::Pinned, "pinned by a person", Vec::new());

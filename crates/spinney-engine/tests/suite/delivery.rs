@@ -149,5 +149,5 @@ async fn what_a_forge_says_joins_the_verdict() {
     let open = ForgeWord { open: Some("pull request 7".to_owned()), merged_head: Some(tip), ..ForgeWord::default() };
     let verdict = judge(&open).await;
     assert_eq!(codes(&verdict.reasons), [ReasonCode::OpenPullRequest]);
-    assert_eq!(verdict.reasons[0].detail, "pull request 7");
+    assert_eq!(verdict.reasons[0].detail(), "pull request 7");
 }

@@ -20,7 +20,7 @@ async fn a_running_job_stops_every_remover() {
     for remover in std::iter::once(Remover::Person).chain(Sweep::ALL.iter().map(|sweep| Remover::Sweep(*sweep))) {
         let verdict = story.engine.judge(&context, &workspace, remover).await.unwrap();
         let reason = verdict.reasons.iter().find(|reason| reason.code == ReasonCode::InUse).unwrap();
-        assert_eq!(reason.detail, format!("job {} of coder", job.id));
+        assert_eq!(reason.detail(), format!("job {} of coder", job.id));
         assert_eq!((reason.blocks, reason.overridable, reason.job.as_ref()), (true, false, Some(&job.id)));
     }
     for consent in [Consent::None, Consent::Force, Consent::Codes(ReasonCode::ALL.iter().copied().collect())] {

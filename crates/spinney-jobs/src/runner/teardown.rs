@@ -34,7 +34,7 @@ impl Run<'_> {
             }
             Err(spinney_engine::Error::Refused { reasons, .. }) => {
                 let reasons: Vec<_> =
-                    reasons.iter().map(|reason| format!("{} ({})", reason.code, reason.detail)).collect();
+                    reasons.iter().map(|reason| format!("{} ({})", reason.code, reason.detail())).collect();
                 self.begin(JobPhase::TearDown, Some(format!("{} stays: {}", workspace.name, reasons.join(", "))));
             }
             Err(error) => self.warn(format!("{} stays: {}", workspace.name, error.in_full())),

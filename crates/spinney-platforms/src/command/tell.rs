@@ -69,7 +69,7 @@ pub(super) fn reasons(reasons: &[Reason]) -> String {
         .iter()
         .map(|reason| {
             let code = if reason.blocks { reason.code.to_string() } else { format!("({})", reason.code) };
-            vec![code, words::plain(&reason.detail).into_owned(), words::plain(&words::items_of(reason)).into_owned()]
+            vec![code, words::plain(&reason.detail()).into_owned(), words::plain(&words::items_of(reason)).into_owned()]
         })
         .collect();
     let table = table(&["", "", ""], &rows);
@@ -109,7 +109,7 @@ pub(super) fn swept(report: &Report, trash_for: &str) -> Message {
     }
     for kept in &report.kept {
         let reasons: Vec<_> =
-            kept.reasons.iter().map(|reason| format!("{} ({})", reason.code, reason.detail)).collect();
+            kept.reasons.iter().map(|reason| format!("{} ({})", reason.code, reason.detail())).collect();
         lines.push(format!("kept {}: {}", kept.workspace.name, words::plain(&reasons.join(", "))));
     }
     for finding in &report.findings {

@@ -136,7 +136,7 @@ pub(super) fn kept(work: &Work, workspace: &Workspace, reasons: &[Reason]) -> Me
     message = message.code(workspace.name.as_str()).plain(": ");
     for (index, reason) in reasons.iter().enumerate() {
         let comma = if index == 0 { "" } else { ", " };
-        message = message.plain(format!("{comma}{} ({})", words::plain(&reason.detail), reason.code));
+        message = message.plain(format!("{comma}{} ({})", words::plain(&reason.detail()), reason.code));
         if !reason.items.is_empty() {
             message = message.plain(": ").code(words::plain(&words::items_of(reason)));
         }

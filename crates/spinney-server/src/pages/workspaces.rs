@@ -217,13 +217,13 @@ impl Judged {
     fn new(workspace: &Workspace, verdict: &Verdict, trash_for: String) -> Self {
         let reasons = verdict.reasons.iter().map(|reason| ReasonRow {
             code: reason.code.to_string(),
-            detail: reason.detail.clone(),
+            detail: reason.detail(),
             items: words::items_of(reason),
             blocks: reason.blocks,
             job: reason.job.as_ref().map(ToString::to_string),
         });
         let blockers = verdict.blockers(&Consent::None);
-        let blockers = blockers.map(|reason| format!("{} ({})", reason.code, reason.detail));
+        let blockers = blockers.map(|reason| format!("{} ({})", reason.code, reason.detail()));
         Self {
             may_go: verdict.removable(&Consent::None),
             can_force: verdict.removable(&Consent::Force),

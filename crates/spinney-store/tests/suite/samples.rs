@@ -2,8 +2,8 @@
 
 use spinney_core::workspace::Metadata;
 use spinney_core::{
-    CloneId, NodeId, Operation, OperationId, OperationKind, OperationStatus, Platform, Populate, Provider, Repository,
-    RepositoryId, Timestamp, Work, Workspace, WorkspaceId, WorkspaceStatus,
+    CloneId, NodeId, Operation, OperationId, OperationStatus, Platform, Populate, Provider, RemoveStep, Repository,
+    RepositoryId, Step, Timestamp, Work, Workspace, WorkspaceId, WorkspaceStatus,
 };
 use spinney_store::{Store, WorkspaceFilter};
 
@@ -72,11 +72,10 @@ pub fn operation(workspace: &Workspace) -> Operation {
     Operation {
         id: OperationId::generate(),
         node: workspace.node.clone(),
-        kind: OperationKind::Create,
         repository_id: workspace.repository_id.clone(),
         workspace_id: workspace.id.clone(),
         status: OperationStatus::Open,
-        step: "begin".into(),
+        step: Step::Remove(RemoveStep::Pinning),
         data: serde_json::json!({ "branch": "issue-42", "made": [1, 2] }),
         error: None,
         created_at: Timestamp::from_millisecond(1_700_000_000_000),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use spinney_core::workspace::Metadata;
-use spinney_core::{NodeId, OperationStatus, Platform, Size, Timestamp, Work, WorkspaceStatus};
+use spinney_core::{NodeId, OperationStatus, Platform, RemoveStep, Size, Step, Timestamp, Work, WorkspaceStatus};
 use spinney_store::migrate::MIGRATIONS;
 use spinney_store::{Error, Port, WorkspaceFilter};
 
@@ -391,9 +391,9 @@ on_both! {
         assert!(!connection.insert_operation(&operation(&workspace)).await.unwrap(), "one at a time");
 
         let data = serde_json::json!({ "renamed": true });
-        connection.record_step(&first.id, "rename", &data).await.unwrap();
+        connection.record_step(&first.id, Step::Remove(RemoveStep::Moving), &data).await.unwrap();
         let now = connection.open_operation_of(&workspace.id).await.unwrap().unwrap();
-        assert_eq!((now.step.as_str(), &now.data), ("rename", &data));
+        assert_eq!((now.step, &now.data), (Step::Remove(RemoveStep::Moving), &data));
         assert!(now.updated_at > first.updated_at);
 
         connection.close_operation(&first.id, OperationStatus::Undone, Some("disk full")).await.unwrap();
@@ -403,7 +403,7 @@ on_both! {
         assert_eq!(connection.open_operation_of(&workspace.id).await.unwrap(), None);
         assert_eq!(connection.open_operations(&workspace.node).await.unwrap(), []);
         assert!(connection.insert_operation(&operation(&workspace)).await.unwrap());
-        let error = connection.record_step(&first.id, "more", &data).await.unwrap_err();
+        let error = connection.record_step(&first.id, Step::Remove(RemoveStep::Moving), &data).await.unwrap_err();
         assert!(matches!(error, Error::NotOpen { .. }), "{error:?}");
     }
 

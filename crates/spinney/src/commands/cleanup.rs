@@ -150,5 +150,5 @@ fn tell(app: &App, report: &Report, forgotten: &Forgotten, dry_run: bool, trash_
 }
 
 fn reason_text(reason: &Reason) -> String {
-    format!("{} ({})", reason.code, reason.detail)
+    format!("{} ({})", reason.code, reason.detail())
 }

@@ -53,7 +53,7 @@ pub fn reasons_table(verdict: &Verdict) -> String {
     for reason in &verdict.reasons {
         let code = if reason.blocks { reason.code.to_string() } else { format!("({})", reason.code) };
         let code_style = if reason.blocks { style::WARNING } else { style::QUIET };
-        let mut cells = vec![Cell::from(""), Cell::styled(code, code_style), Cell::from(reason.detail.clone())];
+        let mut cells = vec![Cell::from(""), Cell::styled(code, code_style), Cell::from(reason.detail())];
         if !reason.items.is_empty() {
             cells.push(Cell::from(words::items_of(reason)));
         }

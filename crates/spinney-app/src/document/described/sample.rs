@@ -99,7 +99,7 @@ pub fn details() -> Details {
 
 pub fn bare_reason() -> Reason {
     let code = ReasonCode::Dirty;
-    Reason { code, detail: "3 files".to_owned(), items: vec![], blocks: true, overridable: true, job: None }
+    Reason { code, count: Some(3), note: None, items: vec![], blocks: true, overridable: true, job: None }
 }
 
 pub fn full_reason() -> Reason {
