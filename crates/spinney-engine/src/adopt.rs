@@ -8,15 +8,15 @@ use spinney_core::workspace::Metadata;
 use spinney_core::{
     BranchName, Event, Method, NodeId, Platform, Work, WorkKind, Workspace, WorkspaceId, WorkspaceStatus,
 };
-use spinney_git::{POINTER_BYTES, Worktree, WorktreeEntry, read_regular_text};
+use spinney_git::{POINTER_BYTES, WorktreeEntry, read_regular_text};
 use spinney_store::Connection;
 
 use crate::context::{Context, tree_root};
 use crate::plan::own_head;
-use crate::provider::homes;
-use crate::provider::marker::Marker;
-use crate::provider::worktree::{LOCKED_BY_SPINNEY, Tree, lock_reason, open};
 use crate::request::{Request, Resolution};
+use crate::tree::homes;
+use crate::tree::marker::Marker;
+use crate::tree::{self, LOCKED_BY_SPINNEY, Opened, Tree, lock_reason, open};
 use crate::{Engine, Error, Result, events, fail, home, links};
 
 /// What a row tells of where its worktree came from.
@@ -29,7 +29,7 @@ pub(crate) struct Origin {
 
 impl Origin {
     /// A worktree of which only its place is known.
-    fn place(worktree: &Worktree) -> Self {
+    fn place(worktree: &Tree) -> Self {
         let from = worktree.path().display().to_string();
         Self { from, metadata: Metadata::default(), conversations: Vec::new() }
     }
@@ -45,7 +45,7 @@ impl Engine {
         for branch in &wanted {
             let holder = self.store.read().await?.workspace_on_branch(&context.repository.id, branch).await?;
             if let Some(holder) = holder.filter(|holder| holder.status == WorkspaceStatus::Active)
-                && let Tree::Whole(_) = open(context, &holder.path)
+                && let Opened::Whole(_) = open(context, &holder)
             {
                 // One that is being removed is free in the next round.
                 let claimed = self.claim(&holder, Some(&request.work)).await?;
@@ -71,7 +71,7 @@ impl Engine {
                 Ok(None)
             };
         }
-        match Worktree::open(&context.git, &entry.path) {
+        match tree::linked(context, &entry.path) {
             Ok(worktree) => {
                 if let Err(error) = self.check_owner_of(context, &worktree) {
                     return if own.as_ref() == Some(&branch) { Err(error) } else { Ok(None) };
@@ -135,7 +135,7 @@ impl Engine {
             reason,
         };
         let path = path.canonicalize().map_err(|error| refused(error.to_string()))?;
-        let worktree = Worktree::open(&context.git, &path).map_err(|error| refused(reason(&error)))?;
+        let worktree = tree::linked(context, &path).map_err(|error| refused(reason(&error)))?;
         match self.store.read().await?.workspace_at(self.home.node(), &path).await? {
             Some(known) if known.account == self.account => return Ok(known),
             Some(_) => return Err(refused("it is another account's".to_owned())),
@@ -162,7 +162,7 @@ impl Engine {
     pub(crate) async fn require_adopted(
         &self,
         context: &Context,
-        worktree: &Worktree,
+        worktree: &Tree,
         branch: BranchName,
         request: &Request,
         origin: Origin,
@@ -178,7 +178,7 @@ impl Engine {
     }
 
     /// Refuses a worktree that another home or account has, or makes.
-    pub(crate) fn check_owner_of(&self, context: &Context, worktree: &Worktree) -> Result<()> {
+    pub(crate) fn check_owner_of(&self, context: &Context, worktree: &Tree) -> Result<()> {
         let path = || worktree.path().to_owned();
         homes::check_home(context, worktree.path(), worktree.admin_dir())?;
         match Marker::load(worktree.admin_dir()) {
@@ -200,7 +200,7 @@ impl Engine {
     pub(crate) async fn others(&self, context: &Context) -> Result<Vec<(PathBuf, Marker)>> {
         let mut others = Vec::new();
         for path in self.unlisted(context).await? {
-            let marker = Worktree::open(&context.git, &path).ok().and_then(|tree| Marker::load(tree.admin_dir()));
+            let marker = tree::linked(context, &path).ok().and_then(|tree| Marker::load(tree.admin_dir()));
             others.extend(marker.filter(|marker| !self.is_of_this_home(marker)).map(|marker| (path, marker)));
         }
         Ok(others)
@@ -240,7 +240,7 @@ impl Engine {
     async fn adopt_worktree(
         &self,
         context: &Context,
-        worktree: &Worktree,
+        worktree: &Tree,
         branch: BranchName,
         request: &Request,
         origin: Origin,
@@ -287,12 +287,7 @@ impl Engine {
     }
 
     /// Leaves our marks on an adopted worktree; a lock that somebody else set stays theirs.
-    pub(crate) async fn mark_adopted(
-        &self,
-        context: &Context,
-        worktree: &Worktree,
-        workspace: &Workspace,
-    ) -> Result<()> {
+    pub(crate) async fn mark_adopted(&self, context: &Context, worktree: &Tree, workspace: &Workspace) -> Result<()> {
         self.note_home(context);
         let root = tree_root(&workspace.path);
         if !context.is_in_checkout(root) {
@@ -316,7 +311,7 @@ impl Engine {
 }
 
 /// Whether git keeps a worktree locked for Spinney.
-pub(crate) fn is_locked_by_spinney(worktree: &Worktree) -> bool {
+pub(crate) fn is_locked_by_spinney(worktree: &Tree) -> bool {
     let lock = read_regular_text(&worktree.admin_dir().join("locked"), POINTER_BYTES).unwrap_or_default();
     lock.starts_with(LOCKED_BY_SPINNEY)
 }

@@ -10,12 +10,12 @@
 use std::path::{Path, PathBuf};
 
 use spinney_core::{BranchName, CommitId, Merge, STATE_FILE, Workspace, WorkspaceName, WorkspaceStatus};
-use spinney_git::{ChangedPaths, MergeAttempt, Repository, StatusOptions, Worktree};
+use spinney_git::{ChangedPaths, MergeAttempt, Repository, StatusOptions};
 
 use crate::context::Context;
 use crate::crowd::ask_all;
 use crate::lookup::Among;
-use crate::provider::worktree::{Tree, open};
+use crate::tree::{Opened, Tree, open};
 
 use crate::{Engine, Result};
 
@@ -92,11 +92,11 @@ impl Engine {
     /// Looks at one workspace: what of it is to be compared, and what can't be.
     async fn look_at(&self, context: &Context, git: &Repository, workspace: &Workspace) -> Look {
         let mut look = Look::default();
-        let worktree = match open(context, &workspace.path) {
-            Tree::Whole(worktree) => worktree,
-            Tree::Missing => return look.without("its directory is gone"),
-            Tree::RootMissing => return look.without("its disk is not mounted"),
-            Tree::Damaged(error) => return look.without(error),
+        let worktree = match open(context, workspace) {
+            Opened::Whole(worktree) => worktree,
+            Opened::Missing => return look.without("its directory is gone"),
+            Opened::RootMissing => return look.without("its disk is not mounted"),
+            Opened::Damaged(error) => return look.without(error),
         };
         match count_uncommitted(&worktree).await {
             Ok(count) => look.uncommitted = count,
@@ -204,7 +204,7 @@ async fn line(
     Ok(Some(Line { name: workspace.name.clone(), tip, base, changes }))
 }
 
-async fn count_uncommitted(worktree: &Worktree) -> spinney_git::Result<usize> {
+async fn count_uncommitted(worktree: &Tree) -> spinney_git::Result<usize> {
     let status = worktree.load_status(&StatusOptions { untracked: true, ignored: false }).await?.require_known()?;
     let untracked = status.untracked.iter().filter(|entry| entry.path != Path::new(STATE_FILE)).count();
     Ok(status.changes.len() + untracked)

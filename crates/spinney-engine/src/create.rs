@@ -29,9 +29,9 @@ use crate::lookup::Among;
 use crate::notice::{Notice, Observer, Phase, Warning};
 use crate::plan::Plan;
 use crate::prepare::SETUP_VARIABLE;
-use crate::provider::marker::Marker;
-use crate::provider::worktree;
 use crate::request::{Request, Resolution};
+use crate::tree;
+use crate::tree::marker::Marker;
 use crate::{Engine, Error, Result, disk, events, fail, links, processes};
 
 const RETIRING: Step = Step::Create(CreateStep::Retiring);
@@ -228,14 +228,14 @@ impl Engine {
     ) -> Result<Populate> {
         fail::point("create.recorded")?;
         if data.again {
-            worktree::retire_admin_dir(context, workspace).await?;
+            tree::retire_admin_dir(context, workspace).await?;
             self.record_step(running, ADDING, data).await?;
         }
         let start = match &data.made_branch {
             Some(name) => Start::NewBranch { name, commit: &data.commit },
             None => Start::ExistingBranch(&workspace.branch),
         };
-        let tree = worktree::make(context, workspace, start).await?;
+        let tree = tree::make(context, workspace, start).await?;
         self.note_home(context);
         // A checkout that outlives us would go on writing to where the tree was.
         let tree = tree.tagged(SETUP_VARIABLE, running.operation.id.as_str());
@@ -294,7 +294,7 @@ impl Engine {
         let moved = if operation.step == RETIRING {
             Some(Vec::new())
         } else {
-            worktree::discard(context, &self.home, &operation.id, workspace, &data.commit, made_branch).await?
+            tree::discard(context, &self.home, &operation.id, workspace, &data.commit, made_branch).await?
         };
         let gone = moved.is_some();
         let left = moved.and_then(|moved| delete_all(&moved).err());
@@ -329,7 +329,7 @@ impl Engine {
     ) -> Result<&'static str> {
         let data: CreateData = journal::data(operation)?;
         // Its marker says so once all is done; and an older database may still call half made what holds work by now.
-        if operation.step != RETIRING && worktree::was_handed_out(context, &workspace)? {
+        if operation.step != RETIRING && tree::was_handed_out(context, &workspace)? {
             self.activate(operation, workspace, warm(context, &data), observer).await?;
             return Ok("finished");
         }

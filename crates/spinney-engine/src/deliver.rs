@@ -6,8 +6,8 @@ use spinney_core::{BranchName, CommitId, Timestamp, Workspace};
 use spinney_git::{Lease, Pushed, Wanted};
 
 use crate::context::Context;
-use crate::provider::marker::Marker;
-use crate::provider::worktree::{Tree, open};
+use crate::tree::marker::Marker;
+use crate::tree::{Opened, open};
 use crate::{Engine, Error, Result, events};
 
 /// What a delivery found or did.
@@ -100,7 +100,7 @@ impl Engine {
         events::record_delivery(&mut db, &row, delivery)?;
         db.commit().await?;
         if renamed.is_some()
-            && let Tree::Whole(tree) = open(context, &row.path)
+            && let Opened::Whole(tree) = open(context, &row)
         {
             Marker::of(&row).write(tree.admin_dir())?;
         }

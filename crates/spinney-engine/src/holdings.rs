@@ -8,10 +8,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use spinney_core::config::Config;
-use spinney_git::{Difference, Kind, ObjectFormat, Opaque, Status, StatusOptions, Survey, Unknown, Worktree};
+use spinney_git::{Difference, Kind, ObjectFormat, Opaque, Status, StatusOptions, Survey, Unknown};
 
 use crate::Result;
 use crate::cleanup::is_cache;
+use crate::tree::Tree;
 
 #[derive(Debug, Default)]
 pub(crate) struct Holdings {
@@ -57,7 +58,7 @@ pub(crate) enum Stands {
 
 impl Holdings {
     /// Looks at a tree. What can't be inspected is an error: unknown is never clean.
-    pub async fn load(config: &Config, tree: &Worktree, format: ObjectFormat, stands: Stands) -> Result<Self> {
+    pub async fn load(config: &Config, tree: &Tree, format: ObjectFormat, stands: Stands) -> Result<Self> {
         let everything = StatusOptions { untracked: true, ignored: true };
         let status = async {
             match stands {

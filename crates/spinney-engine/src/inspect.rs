@@ -7,7 +7,7 @@ use spinney_git::StatusOptions;
 use spinney_store::Port;
 
 use crate::context::Context;
-use crate::provider::worktree::{Tree, check_not_moved, open};
+use crate::tree::{Opened, check_not_moved, open};
 use crate::{Engine, Result};
 
 /// What a look into one tree found; `None` where git gave no answer.
@@ -57,16 +57,16 @@ impl Engine {
         let stale_after = context.config().cleanup.stale_after.0;
         let stale = !stale_after.is_zero() && workspace.last_activity_at.elapsed() > stale_after;
         let mut details = Details { stale, ..Details::default() };
-        let worktree = match open(context, &workspace.path) {
-            Tree::Whole(worktree) => worktree,
-            Tree::Missing => {
+        let worktree = match open(context, workspace) {
+            Opened::Whole(worktree) => worktree,
+            Opened::Missing => {
                 return match check_not_moved(context, workspace) {
                     Err(error) => Details { fault: Some(error.to_string()), ..details },
                     Ok(()) => Details { fault: Some("its directory is gone".to_owned()), lost: true, ..details },
                 };
             }
-            Tree::RootMissing => return Details { fault: Some("its disk is not mounted".to_owned()), ..details },
-            Tree::Damaged(error) => return Details { fault: Some(error.to_string()), ..details },
+            Opened::RootMissing => return Details { fault: Some("its disk is not mounted".to_owned()), ..details },
+            Opened::Damaged(error) => return Details { fault: Some(error.to_string()), ..details },
         };
         match worktree.load_status(&StatusOptions { untracked: true, ignored: false }).await {
             Ok(status) => {

@@ -12,7 +12,8 @@ use spinney_core::{Event, Repository, Workspace};
 use spinney_git::{POINTER_BYTES, read_regular_text};
 
 use crate::lookup::Among;
-use crate::provider::marker::Marker;
+use crate::tree;
+use crate::tree::marker::Marker;
 use crate::{Engine, Error, Result, disk, events, links};
 
 /// A directory that was moved, with all in it.
@@ -111,8 +112,7 @@ impl Engine {
 /// Moves aside what a copy of a clone took along of the first one's workspaces: git would hold their branches for checked out.
 /// Only what carries our mark, and whose tree does not lead here.
 pub(crate) fn retire_copied(common_dir: &Path) -> Result<()> {
-    let worktrees = common_dir.join("worktrees");
-    for admin_dir in fs::read_dir(&worktrees).into_iter().flatten().flatten().map(|entry| entry.path()) {
+    for admin_dir in tree::all_admin_dirs_in(common_dir).unwrap_or_default() {
         let Some(marker) = Marker::load(&admin_dir) else { continue };
         let leads_here = || {
             let pointer = read_regular_text(&admin_dir.join("gitdir"), POINTER_BYTES).ok()?;
@@ -122,7 +122,7 @@ pub(crate) fn retire_copied(common_dir: &Path) -> Result<()> {
         };
         if leads_here() != Some(true) {
             let aside = common_dir.join("spinney").join(format!("copied-{}", marker.id));
-            crate::provider::worktree::move_if_there(&admin_dir, &aside)?;
+            tree::move_if_there(&admin_dir, &aside)?;
         }
     }
     Ok(())
@@ -130,13 +130,7 @@ pub(crate) fn retire_copied(common_dir: &Path) -> Result<()> {
 
 /// Makes the pointers of a clone's workspaces lead to where things are now.
 fn mend(common_dir: &Path, moved: &Moved) -> Result<()> {
-    let worktrees = common_dir.join("worktrees");
-    let entries = match fs::read_dir(&worktrees) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(Error::files(&worktrees, "read")(error)),
-    };
-    for admin_dir in entries.flatten().map(|entry| entry.path()) {
+    for admin_dir in tree::all_admin_dirs_in(common_dir)? {
         let Some(mut marker) = Marker::load(&admin_dir) else { continue };
         let Some(tree) = mend_pointer(&admin_dir.join("gitdir"), "", moved)?.and_then(|file| {
             let tree = file.parent()?.to_owned();

@@ -15,14 +15,13 @@ use spinney_core::{
     CommitId, Consent, Event, Job, JobId, Merge, Operation, OperationKind, OperationStatus, RemoveStep, Remover, Step,
     Timestamp, Verdict, Work, Workspace, WorkspaceStatus,
 };
-use spinney_git::Worktree;
 
 use crate::context::{Context, tree_root};
 use crate::journal::{self, Running};
 use crate::notice::{Notice, Observer, Warning};
-use crate::provider::marker::Removal;
-use crate::provider::rescue::Rescue;
-use crate::provider::worktree::{self, Tree};
+use crate::tree::marker::Removal;
+use crate::tree::rescue::Rescue;
+use crate::tree::{self, Opened};
 use crate::verdict::running_reason;
 use crate::{Engine, Error, Result, events, fail, links};
 
@@ -87,7 +86,7 @@ impl Engine {
             return Err(Error::Refused { name: workspace.name.clone(), reasons: blockers });
         }
         // Nobody can agree to let go what nobody can see.
-        if let Tree::RootMissing = worktree::open(context, &workspace.path) {
+        if let Opened::RootMissing = tree::open(context, workspace) {
             return Err(Error::TreeRootMissing { path: tree_root(&workspace.path).to_owned() });
         }
         Ok(verdict)
@@ -177,16 +176,16 @@ impl Engine {
 
     /// What the way back needs, read while everything is still in place.
     async fn removal_of(&self, context: &Context, workspace: &Workspace, verdict: &Verdict) -> Result<RemoveData> {
-        worktree::check_nested(context, &workspace.path)?;
+        tree::check_nested(context, &workspace.path)?;
         let works = self.store.read().await?.works_of(&workspace.id).await?;
-        let (branch, admin_name) = match worktree::open(context, &workspace.path) {
-            Tree::Whole(tree) => {
+        let (branch, admin_name) = match tree::open(context, workspace) {
+            Opened::Whole(tree) => {
                 let head = tree.load_head().await.ok();
                 (head.and_then(|head| head.branch().cloned()), tree.admin_name().to_owned())
             }
-            _ => match worktree::find_admin_dir(context, workspace)? {
+            _ => match tree::find_admin_dir(context, workspace)? {
                 Some(admin_dir) => {
-                    let tree = Worktree::moved(&context.git, &workspace.path, &admin_dir);
+                    let tree = tree::moved(context, workspace, &workspace.path, &admin_dir);
                     let head = tree.load_head().await.ok();
                     (head.and_then(|head| head.branch().cloned()), tree.admin_name().to_owned())
                 }
@@ -199,7 +198,7 @@ impl Engine {
         };
         let gone = matches!(verdict.merge, Merge::Merged(_) | Merge::Unstarted);
         let delete_branch = gone && context.config().cleanup.delete_merged_branches;
-        let trash = worktree::trash_place(&self.home, &workspace.path, workspace.id.as_str());
+        let trash = tree::trash_place(&self.home, &workspace.path, workspace.id.as_str());
         let had_tree = [&workspace.path, &trash].iter().any(|place| place.symlink_metadata().is_ok());
         let removal = Removal { branch, tip, admin_name, works, had_tree };
         Ok(RemoveData { removal, delete_branch, status: workspace.status, forced: false })
@@ -219,7 +218,7 @@ impl Engine {
         fail::point("remove.pinned")?;
         running.operation.step = MOVING;
         fail::point("remove.moving")?;
-        worktree::move_to_trash(&lock, context, &self.home, workspace, &data.removal)?;
+        tree::move_to_trash(&lock, context, &self.home, workspace, &data.removal)?;
         fail::point("remove.moved")?;
         rescue.finish(&mut data.removal).await?;
         fail::point("remove.repinned")?;
@@ -279,7 +278,7 @@ impl Engine {
 
     /// Drops the branch of a stale workspace, although it is not merged: the rescue ref keeps its commits.
     pub(crate) async fn prune_branch(&self, context: &Context, workspace: &Workspace) -> Result<()> {
-        let rescue = worktree::rescue_ref(&workspace.id);
+        let rescue = tree::rescue_ref(&workspace.id);
         let tip = context.git.load_branch(&workspace.branch).await?;
         let (Some(tip), Some(pin)) = (tip, context.git.load_ref(&rescue).await?) else { return Ok(()) };
         if context.git.is_ancestor(&tip, &pin).await? {
@@ -336,12 +335,12 @@ impl Engine {
         workspace: Workspace,
     ) -> Result<&'static str> {
         let mut data: RemoveData = journal::data(operation)?;
-        if operation.step == PINNING && !worktree::has_begun_to_move(context, &self.home, &workspace)? {
+        if operation.step == PINNING && !tree::has_begun_to_move(context, &self.home, &workspace)? {
             self.undo_remove(operation, workspace, data.status, "its process died").await?;
             return Ok("undone");
         }
         let lock = context.git.lock("rm").await?;
-        worktree::move_to_trash(&lock, context, &self.home, &workspace, &data.removal)?;
+        tree::move_to_trash(&lock, context, &self.home, &workspace, &data.removal)?;
         let mut rescue = Rescue::resumed(context, &workspace, &lock);
         rescue.finish(&mut data.removal).await?;
         if !rescue.missing.is_empty() {

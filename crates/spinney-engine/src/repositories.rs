@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::doctor::mirror_warning;
 use crate::lookup::Among;
 use crate::notice::{Notice, Observer, Phase, Warning};
-use crate::provider::marker::Marker;
+use crate::tree::marker::Marker;
 use crate::{Engine, Error, Result, events, identity, relocate};
 
 /// How many repositories of one name are told apart by a number before something is plainly wrong.

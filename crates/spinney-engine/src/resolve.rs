@@ -5,8 +5,8 @@ use spinney_core::{Method, Timestamp, Work, WorkKind, Workspace, WorkspaceStatus
 use crate::context::{Context, tree_root};
 use crate::create::Attempt;
 use crate::notice::{Notice, Observer, Phase};
-use crate::provider::worktree::{self, Tree};
 use crate::request::{Request, Resolution};
+use crate::tree::{self, Opened};
 use crate::{Engine, Error, Result, events};
 
 /// How often a request looks again after somebody else was faster, before it gives up.
@@ -115,8 +115,8 @@ impl Engine {
         if workspace.node != *self.home.node() {
             return Err(Error::OnOtherNode { name: workspace.name, node: workspace.node });
         }
-        if let (WorkspaceStatus::Active | WorkspaceStatus::Lost, Tree::Missing) =
-            (workspace.status, worktree::open(context, &workspace.path))
+        if let (WorkspaceStatus::Active | WorkspaceStatus::Lost, Opened::Missing) =
+            (workspace.status, tree::open(context, &workspace))
             && let Some(gone) = self.where_it_went(context, &workspace)
         {
             // The store is older than the disk: it was removed, and can be restored.
@@ -134,12 +134,12 @@ impl Engine {
                 Ok(Look::Again)
             }
             WorkspaceStatus::Active => self.look_on_disk(context, workspace).await,
-            WorkspaceStatus::Lost => match worktree::open(context, &workspace.path) {
-                Tree::RootMissing => Err(Error::TreeRootMissing { path: tree_root(&workspace.path).to_owned() }),
-                Tree::Whole(_) => self.found_again(workspace).await,
-                Tree::Missing => worktree::check_not_moved(context, &workspace).map(|()| Look::Lost(workspace)),
+            WorkspaceStatus::Lost => match tree::open(context, &workspace) {
+                Opened::RootMissing => Err(Error::TreeRootMissing { path: tree_root(&workspace.path).to_owned() }),
+                Opened::Whole(_) => self.found_again(workspace).await,
+                Opened::Missing => tree::check_not_moved(context, &workspace).map(|()| Look::Lost(workspace)),
                 // Something stands where it was: whose it is, a person must say.
-                Tree::Damaged(error) => Err(error.into()),
+                Opened::Damaged(error) => Err(error.into()),
             },
             WorkspaceStatus::Broken => Err(Error::WrongStatus {
                 name: workspace.name,
@@ -153,12 +153,12 @@ impl Engine {
     }
 
     async fn look_on_disk(&self, context: &Context, mut workspace: Workspace) -> Result<Look> {
-        match worktree::open(context, &workspace.path) {
-            Tree::Whole(_) => Ok(Look::Here(workspace)),
-            Tree::RootMissing => Err(Error::TreeRootMissing { path: tree_root(&workspace.path).to_owned() }),
-            Tree::Damaged(error) => Err(error.into()),
-            Tree::Missing => {
-                worktree::check_not_moved(context, &workspace)?;
+        match tree::open(context, &workspace) {
+            Opened::Whole(_) => Ok(Look::Here(workspace)),
+            Opened::RootMissing => Err(Error::TreeRootMissing { path: tree_root(&workspace.path).to_owned() }),
+            Opened::Damaged(error) => Err(error.into()),
+            Opened::Missing => {
+                tree::check_not_moved(context, &workspace)?;
                 workspace.status = WorkspaceStatus::Lost;
                 let mut db = self.store.write().await?;
                 let ours = db.update_workspace(&workspace, &[WorkspaceStatus::Active]).await?;

@@ -13,13 +13,13 @@ use spinney_core::{
     BranchName, CommitId, Event, Operation, OperationStatus, RestoreStep, Step, Timestamp, Work, Workspace,
     WorkspaceStatus,
 };
-use spinney_git::{Head, Worktree};
+use spinney_git::Head;
 
 use crate::context::Context;
 use crate::journal::{self, Running};
 use crate::notice::{Notice, Observer, Warning};
-use crate::provider::marker::{REMOVAL_FILE, Removal};
-use crate::provider::{rescue, worktree};
+use crate::tree::marker::{Marker, REMOVAL_FILE, Removal};
+use crate::tree::{self, rescue};
 use crate::{Engine, Error, Result, events, fail, links};
 
 const MOVING: Step = Step::Restore(RestoreStep::Moving);
@@ -45,8 +45,8 @@ impl Engine {
             return Err(Error::WrongStatus { name, status, needed: "in the trash" });
         }
         let refused = |reason: String| Error::NotRestorable { name: workspace.name.clone(), reason };
-        let admin_dir = worktree::trashed_admin_dir(context, &workspace.id);
-        let tree = worktree::trash_place(&self.home, &workspace.path, workspace.id.as_str());
+        let admin_dir = tree::trashed_admin_dir(context, &workspace.id);
+        let tree = tree::trash_place(&self.home, &workspace.path, workspace.id.as_str());
         let _archive_lock = self.unarchive_if_purged(context, workspace, &tree, &admin_dir).await?;
         if self.mend_admin_dir(context, workspace, &tree, &admin_dir).await? {
             let what = "git's part of it was gone and is made anew: what was staged is not any more".to_owned();
@@ -78,15 +78,15 @@ impl Engine {
         if let Some(works) = self.works_removed_with(workspace).await? {
             removal.works = works;
         }
-        for lock in worktree::set_locks_aside(&admin_dir)? {
-            let what = format!("a git that was killed left `{lock}`; it is kept as `{lock}{}`", worktree::ASIDE);
+        for lock in tree::set_locks_aside(&admin_dir)? {
+            let what = format!("a git that was killed left `{lock}`; it is kept as `{lock}{}`", tree::ASIDE);
             observer(Notice::Warning(Warning::Minor { what }));
         }
         if !tree.exists() && removal.had_tree {
             return Err(refused(format!("`{}` is not there: is its disk mounted?", tree.display())));
         }
         if !tree.exists() {
-            self.rebuild_missing_tree(context, &tree, &admin_dir).await?;
+            self.rebuild_missing_tree(context, workspace, &tree, &admin_dir).await?;
             let what = "its files were gone; those that git has are back".to_owned();
             observer(Notice::Warning(Warning::Minor { what }));
         }
@@ -140,7 +140,7 @@ impl Engine {
 
     /// The commit that a workspace is at on no branch; none where it is on one, also in the middle of its rebase.
     pub async fn detached_at(&self, context: &Context, workspace: &Workspace) -> Result<Option<CommitId>> {
-        match worktree::open_whole(context, &workspace.path)?.load_head().await? {
+        match tree::require(context, workspace)?.load_head().await? {
             Head::Detached { commit, rebasing: None } => Ok(Some(commit)),
             _ => Ok(None),
         }
@@ -154,8 +154,8 @@ impl Engine {
             reason,
         };
         if let Some(name) = &data.rename {
-            let admin_dir = worktree::trashed_admin_dir(context, &workspace.id);
-            let head = Worktree::moved(&context.git, &workspace.path, &admin_dir).load_head().await?;
+            let admin_dir = tree::trashed_admin_dir(context, &workspace.id);
+            let head = tree::moved(context, workspace, &workspace.path, &admin_dir).load_head().await?;
             if let Head::Detached { rebasing: Some(branch), .. } = head {
                 return Err(taken(&branch, "a rebase of it is in progress, which knows no other name".to_owned()));
             }
@@ -194,9 +194,9 @@ impl Engine {
             context.git.update_ref(&lock, &branch.local_ref(), tip, None).await?;
         }
         fail::point("restore.branch")?;
-        worktree::bring_back(&lock, context, &self.home, workspace, &data.removal)?;
+        tree::bring_back(&lock, context, &self.home, workspace, &data.removal)?;
         fail::point("restore.moved")?;
-        let tree = Worktree::open(&context.git, &workspace.path)?;
+        let tree = tree::require(context, workspace)?;
         if let Some(branch) = &data.rename {
             match tree.load_head().await? {
                 Head::Branch { .. } => tree.set_head(&lock, branch).await?,
@@ -208,7 +208,7 @@ impl Engine {
             }
         }
         Removal::clear(tree.admin_dir());
-        crate::provider::marker::Marker::of(workspace).write(tree.admin_dir())?;
+        Marker::of(workspace).write(tree.admin_dir())?;
         rescue::forget(context, tree.admin_dir());
         fail::point("restore.marked")
     }
@@ -244,7 +244,7 @@ impl Engine {
         cause: &str,
     ) -> Result<()> {
         let lock = context.git.lock("undo of restore").await?;
-        worktree::move_to_trash(&lock, context, &self.home, &workspace, &data.removal)?;
+        tree::move_to_trash(&lock, context, &self.home, &workspace, &data.removal)?;
         drop(lock);
         fail::point("restore.undo-moved")?;
         let trashed = Workspace {

@@ -5,7 +5,7 @@ use spinney_core::{Platform, Populate, Provider, Timestamp, Workspace, Workspace
 
 use crate::Engine;
 use crate::context::Context;
-use crate::provider::marker::Marker;
+use crate::tree::marker::Marker;
 
 impl Engine {
     /// The row of a workspace of this repository and node; what a request knows besides is filled in by the caller.

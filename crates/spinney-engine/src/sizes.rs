@@ -12,8 +12,8 @@ use rustix::fs::{FlockOperation, flock};
 use spinney_core::{Size, Timestamp, Workspace, WorkspaceId, WorkspaceStatus};
 use tokio::sync::mpsc;
 
-use crate::provider::worktree::trash_place;
 use crate::trash::size_on_disk_until;
+use crate::tree::trash_place;
 use crate::{Engine, Error, Result};
 
 /// How long a size is good enough.

@@ -9,7 +9,7 @@ use spinney_core::{Timestamp, Workspace};
 
 use super::caches::has_cache_name;
 use crate::context::Context;
-use crate::provider::worktree::{Tree, open};
+use crate::tree::{Opened, open};
 use crate::walk::{Step, walk};
 use crate::{Engine, Result};
 
@@ -25,7 +25,7 @@ impl Engine {
         if workspace.last_activity_at > since {
             return Ok(false);
         }
-        let Tree::Whole(worktree) = open(context, &workspace.path) else { return Ok(true) };
+        let Opened::Whole(worktree) = open(context, workspace) else { return Ok(true) };
         let since = to_system(since);
         // HEAD's log and the index move with every commit, checkout and add.
         for name in ["logs/HEAD", "index", "HEAD"] {

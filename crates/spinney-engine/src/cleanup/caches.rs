@@ -8,8 +8,8 @@ use spinney_core::{Workspace, WorkspaceStatus};
 use spinney_git::{StatusOptions, find_repositories};
 
 use crate::context::Context;
-use crate::provider::worktree::{Tree, move_if_there, open, trash_place};
 use crate::trash::size_on_disk;
+use crate::tree::{Opened, move_if_there, open, trash_place};
 use crate::{Engine, Error, Result, disk, processes};
 
 /// What was reclaimed of one workspace; with a dry run, what would be.
@@ -42,7 +42,7 @@ impl Engine {
         workspace: &Workspace,
         dry_run: bool,
     ) -> Result<Option<CleanedCaches>> {
-        let Tree::Whole(worktree) = open(context, &workspace.path) else { return Ok(None) };
+        let Opened::Whole(worktree) = open(context, workspace) else { return Ok(None) };
         let runs = self.store.read().await?.running_job_in(&workspace.id).await?.is_some();
         let idle = || processes::processes_inside(&workspace.path).is_empty();
         if workspace.status != WorkspaceStatus::Active || runs || !idle() {

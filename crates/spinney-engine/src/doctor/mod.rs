@@ -6,14 +6,11 @@ mod refs;
 
 pub(crate) use refs::mirror_warning;
 use serde::Serialize;
-use spinney_core::{OperationId, Workspace, WorkspaceStatus};
-use spinney_git::Worktree;
+use spinney_core::{OperationId, WorkspaceStatus};
 
-use crate::context::Context;
 use crate::error::{mend_index, size};
 use crate::lookup::Among;
-use crate::provider::homes;
-use crate::provider::worktree::{Tree, check_not_moved, open};
+use crate::tree::{Opened, check_not_moved, is_of_other_home, open};
 use crate::verdict::plural;
 use crate::{Engine, Error, Result, disk};
 
@@ -181,11 +178,11 @@ impl Engine {
             for workspace in self.workspaces(Some(&context.repository.id), Among::Live).await? {
                 count += 1;
                 let id = &workspace.id;
-                let (fault, fix) = match (workspace.status, open(&context, &workspace.path)) {
+                let (fault, fix) = match (workspace.status, open(&context, &workspace)) {
                     (WorkspaceStatus::Broken, _) => {
                         (workspace.error.clone().unwrap_or_else(|| "broken".to_owned()), format!("spinney show {id}"))
                     }
-                    (WorkspaceStatus::Active | WorkspaceStatus::Lost, Tree::Missing) => {
+                    (WorkspaceStatus::Active | WorkspaceStatus::Lost, Opened::Missing) => {
                         match check_not_moved(&context, &workspace) {
                             Err(error) => (error.to_string(), error.hints().join("; ")),
                             Ok(()) => (
@@ -196,16 +193,16 @@ impl Engine {
                             ),
                         }
                     }
-                    (WorkspaceStatus::Active | WorkspaceStatus::Lost, Tree::RootMissing) => {
+                    (WorkspaceStatus::Active | WorkspaceStatus::Lost, Opened::RootMissing) => {
                         ("its disk is not mounted".to_owned(), "mount it".to_owned())
                     }
-                    (WorkspaceStatus::Active, Tree::Damaged(error)) if is_of_other_home(&context, &workspace) => {
+                    (WorkspaceStatus::Active, Opened::Damaged(error)) if is_of_other_home(&context, &workspace) => {
                         (error.to_string(), format!("spinney --repo {name} cleanup orphans forgets it here"))
                     }
-                    (WorkspaceStatus::Active, Tree::Damaged(error)) => {
+                    (WorkspaceStatus::Active, Opened::Damaged(error)) => {
                         (error.to_string(), format!("git -C {} worktree repair", place.display()))
                     }
-                    (WorkspaceStatus::Active, Tree::Whole(tree)) => match tree.check_index().await {
+                    (WorkspaceStatus::Active, Opened::Whole(tree)) => match tree.check_index().await {
                         Err(error @ spinney_git::Error::DamagedIndex { .. }) => {
                             (error.to_string(), mend_index(&workspace.path))
                         }
@@ -231,12 +228,6 @@ impl Engine {
         }
         Ok(checks)
     }
-}
-
-/// Whether another home has the worktree that stands where a row says.
-fn is_of_other_home(context: &Context, workspace: &Workspace) -> bool {
-    Worktree::open(&context.git, &workspace.path)
-        .is_ok_and(|tree| homes::other_home(context, tree.admin_dir()).is_some())
 }
 
 /// Tries whether a directory can be written.

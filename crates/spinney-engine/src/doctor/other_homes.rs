@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Check;
 use crate::context::Context;
-use crate::provider::marker::Marker;
+use crate::tree::marker::Marker;
 use crate::verdict::plural;
 use crate::{Engine, Result};
 

@@ -5,9 +5,9 @@ use spinney_git::BrokenRef;
 
 use super::Check;
 use crate::context::Context;
-use crate::provider::marker::Removal;
-use crate::provider::rescue::Rescue;
-use crate::provider::worktree;
+use crate::tree;
+use crate::tree::marker::Removal;
+use crate::tree::rescue::Rescue;
 use crate::verdict::plural;
 use crate::{Engine, Result};
 
@@ -55,7 +55,7 @@ impl Engine {
         let lock = context.git.lock("doctor").await?;
         let kept = context.git.set_ref_aside(&lock, broken).await?;
         let Some(id) = id_of(broken) else { return Ok(kept) };
-        let admin_dir = worktree::trashed_admin_dir(context, &id);
+        let admin_dir = tree::trashed_admin_dir(context, &id);
         let row = self.store.read().await?.workspace(&id).await?;
         if let (Some(workspace), Some(mut removal)) = (row, Removal::load(&admin_dir)) {
             context.git.restore_rescue_ref(&lock, &admin_dir, &broken.name).await?;

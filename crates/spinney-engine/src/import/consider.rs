@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 
 use spinney_core::workspace::Metadata;
 use spinney_core::{BranchName, Workspace, in_full};
-use spinney_git::{POINTER_BYTES, Worktree, read_regular_text};
+use spinney_git::{POINTER_BYTES, read_regular_text};
 
 use super::candidate::Candidate;
 use super::{Found, Import, guess};
 use crate::adopt::{Origin, is_locked_by_spinney, reason};
 use crate::context::Context;
-use crate::provider::marker::Marker;
 use crate::request::Request;
+use crate::tree::marker::Marker;
+use crate::tree::{self, Tree};
 use crate::{Engine, Error, Result};
 
 /// Why a candidate is not taken over.
@@ -94,7 +95,7 @@ impl Engine {
             return Err(Skipped("it belongs to another repository".to_owned()));
         }
         let mut context = repositories.look(self, &common_dir).await?;
-        let worktree = Worktree::open(&context.git, &path).map_err(|error| Failed(reason(&error)))?;
+        let worktree = tree::linked(context, &path).map_err(|error| Failed(reason(&error)))?;
         self.check_unmarked(&worktree)?;
         let head = worktree.load_head().await.map_err(|error| Failed(reason(&error)))?;
         let Some(branch) = head.branch().cloned() else {
@@ -141,7 +142,7 @@ impl Engine {
     }
 
     /// Leaves alone what carries Spinney's marks.
-    fn check_unmarked(&self, worktree: &Worktree) -> Result<(), Refusal> {
+    fn check_unmarked(&self, worktree: &Tree) -> Result<(), Refusal> {
         if let Some(marker) = Marker::load(worktree.admin_dir()) {
             return Err(Skipped(if self.is_of_this_home(&marker) {
                 "it is a workspace that the store forgot; `spinney cleanup orphans` takes it in".to_owned()
@@ -159,7 +160,7 @@ impl Engine {
     async fn import_worktree(
         &self,
         context: &Context,
-        worktree: &Worktree,
+        worktree: &Tree,
         found: &Found,
         base: Option<BranchName>,
     ) -> Result<Workspace> {

@@ -14,7 +14,7 @@ use spinney_core::config::Lfs;
 use spinney_core::{
     BranchName, ClaimStep, CommitId, Method, Operation, OperationStatus, Step, Warm, Workspace, WorkspaceStatus,
 };
-use spinney_git::{Head, Worktree};
+use spinney_git::Head;
 
 use super::{Purpose, as_member, settings_hash};
 use crate::context::Context;
@@ -24,9 +24,9 @@ use crate::notice::{Notice, Observer, Phase, Warning};
 use crate::plan::Plan;
 use crate::prepare::SETUP_VARIABLE;
 use crate::prepare::copy::{self, Replace};
-use crate::provider::marker::Marker;
-use crate::provider::worktree::{self, Tree};
 use crate::request::{Request, Resolution};
+use crate::tree::marker::Marker;
+use crate::tree::{self, Opened, Tree};
 use crate::{Engine, Error, Result, fail, processes};
 
 const CLAIMING: Step = Step::Claim(ClaimStep::Claiming);
@@ -155,7 +155,7 @@ impl Engine {
         context: &Context,
         running: &Running,
         workspace: &Workspace,
-        tree: Worktree,
+        tree: Tree,
         data: &ClaimData,
         observer: Observer<'_>,
     ) -> Result<()> {
@@ -212,9 +212,9 @@ impl Engine {
         processes::end_started_with(SETUP_VARIABLE, operation.id.as_str());
         let mut member = as_member(workspace.clone(), WorkspaceStatus::Warm)?;
         let lock = context.git.lock("undo of new").await?;
-        if let Tree::Whole(tree) = worktree::open(context, &workspace.path) {
+        if let Opened::Whole(tree) = tree::open(context, &workspace) {
             let mut head = tree.load_head().await?;
-            if is_ahead_of_head(context, &tree, &head, data).await {
+            if is_ahead_of_head(&tree, &head, data).await {
                 tree.detach_head(&lock, &data.commit).await?;
                 head = Head::Detached { commit: data.commit.clone(), rebasing: None };
             }
@@ -227,7 +227,7 @@ impl Engine {
             Marker { ready: false, ..Marker::of(&member) }.write(tree.admin_dir())?;
         }
         fail::point("unclaim.detached")?;
-        worktree::drop_made_branch(context, &lock, data.made_branch.as_ref(), &data.commit).await?;
+        tree::drop_made_branch(context, &lock, data.made_branch.as_ref(), &data.commit).await?;
         drop(lock);
         fail::point("unclaim.branch")?;
         member.metadata.warm = Some(data.member.clone().out_of_use(format!("a claim failed: {cause}")));
@@ -249,7 +249,7 @@ impl Engine {
         observer: Observer<'_>,
     ) -> Result<&'static str> {
         let data: ClaimData = journal::data(operation)?;
-        if worktree::was_handed_out(context, &workspace)? {
+        if tree::was_handed_out(context, &workspace)? {
             self.activate(operation, workspace, Some(true), observer).await?;
             return Ok("finished");
         }
@@ -259,11 +259,11 @@ impl Engine {
 }
 
 /// Whether a claim ended after it moved the files and before it moved HEAD, to which they now look like changes.
-async fn is_ahead_of_head(context: &Context, tree: &Worktree, head: &Head, data: &ClaimData) -> bool {
+async fn is_ahead_of_head(tree: &Tree, head: &Head, data: &ClaimData) -> bool {
     matches!(head, Head::Detached { commit, rebasing: None } if *commit == data.from)
         && data.commit != data.from
         && tree.admin_dir().join("index").is_file()
-        && context.git.count_staged(tree.admin_dir(), data.commit.as_str()).await.is_ok_and(|count| count == 0)
+        && tree.count_staged(data.commit.as_str()).await.is_ok_and(|count| count == 0)
 }
 
 /// What a member is, if it is ready and was prepared under the settings that hold now: others may not have had a set-up
@@ -275,9 +275,9 @@ fn prepared<'a>(context: &Context, row: &'a Workspace) -> Option<&'a Warm> {
 
 /// Looks at a member on disk before it is handed out. One that was handed out already (the store is older than the disk),
 /// or that somebody works in, is left alone.
-async fn claimable(context: &Context, row: &Workspace) -> Option<(Worktree, Warm)> {
+async fn claimable(context: &Context, row: &Workspace) -> Option<(Tree, Warm)> {
     let warm = prepared(context, row)?.clone();
-    let Tree::Whole(tree) = worktree::open(context, &row.path) else { return None };
+    let Opened::Whole(tree) = tree::open(context, row) else { return None };
     let nobodys = Marker::load(tree.admin_dir()).is_some_and(|marker| !marker.ready && marker.id == row.id);
     let at_base = matches!(
         tree.load_head().await,

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::lookup::Among;
 use crate::notice::Observer;
 use crate::plan::Base;
-use crate::provider::worktree::{self, Tree};
+use crate::tree::{self, Opened};
 use crate::{Engine, Error, Result};
 
 /// How a filling meets another one, and what failed before.
@@ -165,13 +165,13 @@ impl Engine {
     async fn set_aside_what_is_no_good(&self, context: &Context, base: &Base) -> Result<()> {
         for wanted in [MemberState::Ready, MemberState::Behind] {
             for member in self.members(context, base, wanted).await? {
-                let reason = match worktree::open(context, &member.path) {
-                    Tree::Missing => Some("its directory is gone".to_owned()),
+                let reason = match tree::open(context, &member) {
+                    Opened::Missing => Some("its directory is gone".to_owned()),
                     // Its disk may not be mounted.
-                    Tree::RootMissing => None,
-                    Tree::Damaged(error) => Some(error.to_string()),
-                    Tree::Whole(tree) if is_handed_out(&tree) => Some(HANDED_OUT.to_owned()),
-                    Tree::Whole(tree) => {
+                    Opened::RootMissing => None,
+                    Opened::Damaged(error) => Some(error.to_string()),
+                    Opened::Whole(tree) if is_handed_out(&tree) => Some(HANDED_OUT.to_owned()),
+                    Opened::Whole(tree) => {
                         let stands = tree.load_head().await.is_ok_and(|head| is_at(&head, &member.base_commit));
                         let stuck = wanted == MemberState::Behind && self.is_touched(context, &member, &tree).await?;
                         (!stands || stuck).then(|| TOUCHED.to_owned())
@@ -187,8 +187,8 @@ impl Engine {
 
     /// Whether a member can't be brought up to date, since somebody put something into it.
     pub(super) async fn is_stuck(&self, context: &Context, member: &Workspace) -> Result<bool> {
-        match worktree::open(context, &member.path) {
-            Tree::Whole(tree) => self.is_touched(context, member, &tree).await,
+        match tree::open(context, member) {
+            Opened::Whole(tree) => self.is_touched(context, member, &tree).await,
             _ => Ok(true),
         }
     }

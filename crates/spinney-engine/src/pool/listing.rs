@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 
 use spinney_core::Workspace;
 use spinney_core::names::content_hash;
-use spinney_git::{Index, ObjectFormat, Worktree};
+use spinney_git::{Index, ObjectFormat};
 
 use crate::Engine;
 use crate::context::Context;
 use crate::holdings::{Holdings, Stands};
+use crate::tree::Tree;
 
 /// What the list of a member, and the names that wait to be listed, may take; a member that takes more counts as touched.
 const MOST_BYTES: usize = 1 << 30;
@@ -25,7 +26,7 @@ pub(super) const NOTHING: &str = "";
 impl Engine {
     /// Lists what is not as the commit has it: every path that git would not give back but for caches, and what the index
     /// holds. None where git or the disk gives no answer.
-    pub(super) async fn list_member(&self, context: &Context, member: &Workspace, tree: &Worktree) -> Option<String> {
+    pub(super) async fn list_member(&self, context: &Context, member: &Workspace, tree: &Tree) -> Option<String> {
         let format = ObjectFormat::of(&member.base_commit);
         let held = Holdings::load(context.config(), tree, format, Stands::InItsPlace).await.ok()?;
         if held.hidden || !held.opaque.is_empty() {
@@ -48,7 +49,7 @@ impl Engine {
 }
 
 /// What is staged: contents and flags, not the times by which git remembers files.
-fn index_of(tree: &Worktree, member: &Workspace) -> Option<Vec<u8>> {
+fn index_of(tree: &Tree, member: &Workspace) -> Option<Vec<u8>> {
     let index = Index::load(&tree.admin_dir().join("index"), ObjectFormat::of(&member.base_commit)).ok()?;
     let mut text = Vec::new();
     for entry in index.entries() {

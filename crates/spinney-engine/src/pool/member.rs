@@ -17,7 +17,7 @@ use spinney_core::names::cut_for_message;
 use spinney_core::{
     CommitId, Operation, OperationStatus, Populate, Step, Timestamp, Warm, WarmStep, Workspace, WorkspaceId,
 };
-use spinney_git::{Head, Start, Worktree};
+use spinney_git::{Head, Start};
 
 use super::retire::TOUCHED;
 use super::survey::is_template;
@@ -28,8 +28,8 @@ use crate::notice::{Notice, Observer, Phase};
 use crate::plan::Base;
 use crate::prepare::SETUP_VARIABLE;
 use crate::prepare::copy::{self, Carried, Replace};
-use crate::provider::marker::Marker;
-use crate::provider::worktree::{self, Tree};
+use crate::tree::marker::Marker;
+use crate::tree::{self, Opened, Tree};
 use crate::{Engine, Error, Result, disk, fail, processes};
 
 const MAKING: Step = Step::Warm(WarmStep::Making);
@@ -90,16 +90,16 @@ impl Engine {
         workspace: &Workspace,
         base: &Base,
         observer: Observer<'_>,
-    ) -> Result<(Worktree, Populate)> {
+    ) -> Result<(Tree, Populate)> {
         fail::point("warm.recorded")?;
-        let tree = worktree::make(context, workspace, Start::Detached(&base.tip)).await?;
+        let tree = tree::make(context, workspace, Start::Detached(&base.tip)).await?;
         self.note_home(context);
         let tree = tree.tagged(SETUP_VARIABLE, running.operation.id.as_str());
         fail::point("warm.added")?;
         observer(Notice::Phase(Phase::CheckingOut));
         if is_template(workspace) {
             self.make_snapshotable(&tree)?;
-            worktree::populate(&tree, false).await?;
+            tree::populate(&tree, false).await?;
             fail::point("warm.filled")?;
             return Ok((tree, Populate::Checkout));
         }
@@ -125,7 +125,7 @@ impl Engine {
         fail::point("refresh.recorded")?;
         let mut workspace = Workspace { base_branch: base.branch.clone(), ..unready(member) };
         let moved = async {
-            let tree = worktree::open_whole(context, &workspace.path)?;
+            let tree = tree::require(context, &workspace)?;
             let tree = tree.tagged(SETUP_VARIABLE, running.operation.id.as_str());
             self.seal(tree.path(), false);
             if tree.load_head().await?.commit() != Some(&base.tip) {
@@ -137,14 +137,14 @@ impl Engine {
             marker.write(tree.admin_dir())?;
             Ok(tree)
         };
-        let moved: Result<Worktree> = moved.await;
+        let moved: Result<Tree> = moved.await;
         match moved {
             Ok(tree) => {
                 workspace.base_commit = base.tip.clone();
                 self.prepare_member(context, running, workspace, &tree, observer).await.map(Some)
             }
             Err(error) => {
-                if let Tree::Whole(tree) = worktree::open(context, &workspace.path)
+                if let Opened::Whole(tree) = tree::open(context, &workspace)
                     && let Ok(Head::Detached { commit, rebasing: None }) = tree.load_head().await
                 {
                     workspace.base_commit = commit;
@@ -163,7 +163,7 @@ impl Engine {
         context: &Context,
         running: Running,
         workspace: Workspace,
-        tree: &Worktree,
+        tree: &Tree,
         observer: Observer<'_>,
     ) -> Result<Workspace> {
         let before = workspace.metadata.warm.as_ref().map(|warm| warm.copied.clone()).unwrap_or_default();
@@ -321,7 +321,7 @@ impl Engine {
     ) -> Result<()> {
         processes::end_started_with(SETUP_VARIABLE, operation.id.as_str());
         self.unseal(workspace);
-        let moved = worktree::discard(context, &self.home, &operation.id, workspace, &data.commit, None).await?;
+        let moved = tree::discard(context, &self.home, &operation.id, workspace, &data.commit, None).await?;
         let Some(moved) = moved else { return self.keep_member(operation, workspace, TOUCHED).await };
         for place in moved {
             disk::delete_moved_aside(&place).map_err(Error::files(&place, "deleted"))?;
@@ -355,7 +355,7 @@ impl Engine {
             _ => {
                 processes::end_started_with(SETUP_VARIABLE, operation.id.as_str());
                 let mut workspace = workspace;
-                if let Tree::Whole(tree) = worktree::open(context, &workspace.path)
+                if let Opened::Whole(tree) = tree::open(context, &workspace)
                     && let Some(commit) = tree.load_head().await?.commit()
                 {
                     workspace.base_commit = commit.clone();

@@ -29,7 +29,7 @@ use spinney_core::config::Config;
 use spinney_core::names::content_hash;
 use spinney_core::{BranchName, Work, WorkKind, Workspace, WorkspaceId, WorkspaceName, WorkspaceStatus};
 
-use crate::provider::marker::Marker;
+use crate::tree::marker::Marker;
 use crate::{Error, Result};
 
 /// What a member is made for.

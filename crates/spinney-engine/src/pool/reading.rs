@@ -16,7 +16,7 @@ use std::path::Path;
 
 use rustix::fs::{FlockOperation, flock};
 use spinney_core::{CommitId, Finding, Workspace};
-use spinney_git::{Head, StatusOptions, Worktree};
+use spinney_git::{Head, StatusOptions};
 
 use super::fill::{Patience, is_current};
 use super::retire::{Drained, TOUCHED};
@@ -24,7 +24,7 @@ use super::{PoolLock, Purpose};
 use crate::context::Context;
 use crate::lookup::Among;
 use crate::notice::{Notice, Observer, Warning};
-use crate::provider::worktree::{self, Tree};
+use crate::tree::{self, Opened, Tree};
 use crate::{Engine, Error, Result, fail};
 
 /// The readers' lock, in git's admin dir of the checkout.
@@ -66,7 +66,7 @@ impl Engine {
                     self.retire_member(&context, &made, Patience::Person, &mut drained, observer).await?;
                     return Err(Error::Unreadable { why });
                 }
-                let lock = open_lock(&worktree::open_whole(&context, &made.path)?.admin_dir().join(READERS))?;
+                let lock = open_lock(&tree::require(&context, &made)?.admin_dir().join(READERS))?;
                 hold(&made.path, &lock, FlockOperation::NonBlockingLockShared)?;
                 Reading { workspace: made, _lock: lock }
             }
@@ -83,16 +83,16 @@ impl Engine {
             if !is_current(context, &row, commit) || !is_ready(&row) {
                 continue;
             }
-            let reason = match worktree::open(context, &row.path) {
-                Tree::Whole(tree) if self.is_touched(context, &row, &tree).await? => TOUCHED.to_owned(),
-                Tree::Whole(tree) => {
+            let reason = match tree::open(context, &row) {
+                Opened::Whole(tree) if self.is_touched(context, &row, &tree).await? => TOUCHED.to_owned(),
+                Opened::Whole(tree) => {
                     let lock = open_lock(&tree.admin_dir().join(READERS))?;
                     hold(&row.path, &lock, FlockOperation::NonBlockingLockShared)?;
                     return Ok(Some(Reading { workspace: row, _lock: lock }));
                 }
-                Tree::Missing => "its directory is gone".to_owned(),
-                Tree::RootMissing => "its directory is out of reach".to_owned(),
-                Tree::Damaged(error) => error.to_string(),
+                Opened::Missing => "its directory is gone".to_owned(),
+                Opened::RootMissing => "its directory is out of reach".to_owned(),
+                Opened::Damaged(error) => error.to_string(),
             };
             self.set_aside(&row, reason).await?;
         }
@@ -103,10 +103,12 @@ impl Engine {
     /// let into it any more.
     pub async fn load_changes_in(&self, context: &Context, reading: &Reading) -> Result<Vec<String>> {
         let row = &reading.workspace;
-        let mut told = match worktree::open(context, &row.path) {
-            Tree::Whole(tree) if !self.is_touched(context, row, &tree).await? => return Ok(Vec::new()),
-            Tree::Whole(tree) => changes(&tree, row).await?,
-            Tree::Missing | Tree::RootMissing | Tree::Damaged(_) => vec![format!("{} (deleted)", row.path.display())],
+        let mut told = match tree::open(context, row) {
+            Opened::Whole(tree) if !self.is_touched(context, row, &tree).await? => return Ok(Vec::new()),
+            Opened::Whole(tree) => changes(&tree, row).await?,
+            Opened::Missing | Opened::RootMissing | Opened::Damaged(_) => {
+                vec![format!("{} (deleted)", row.path.display())]
+            }
         };
         self.set_aside(row, TOUCHED.to_owned()).await?;
         fail::point("reading.noted")?;
@@ -200,8 +202,8 @@ impl Engine {
             Out::Unusable => Ok(None),
             Out::All => Ok(Some("it is not needed any more".to_owned())),
             Out::Old => {
-                let whole = match worktree::open(context, &row.path) {
-                    Tree::Whole(tree) => !self.is_touched(context, row, &tree).await?,
+                let whole = match tree::open(context, row) {
+                    Opened::Whole(tree) => !self.is_touched(context, row, &tree).await?,
                     _ => false,
                 };
                 let is_behind = match &row.base_branch {
@@ -230,7 +232,7 @@ fn is_ready(row: &Workspace) -> bool {
 /// Takes the lock of a checkout's readers alone; none while somebody reads in it.
 fn try_alone(context: &Context, row: &Workspace) -> Result<Option<Option<File>>> {
     // Nobody reads in what git has nothing of.
-    let Some(admin_dir) = worktree::find_admin_dir(context, row)? else { return Ok(Some(None)) };
+    let Some(admin_dir) = tree::find_admin_dir(context, row)? else { return Ok(Some(None)) };
     let lock = open_lock(&admin_dir.join(READERS))?;
     match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(Some(Some(lock))),
@@ -250,7 +252,7 @@ fn hold(path: &Path, lock: &File, how: FlockOperation) -> Result<()> {
 }
 
 /// What git sees that is not as the commit has it.
-async fn changes(tree: &Worktree, row: &Workspace) -> Result<Vec<String>> {
+async fn changes(tree: &Tree, row: &Workspace) -> Result<Vec<String>> {
     let status = tree.load_status(&StatusOptions { untracked: true, ignored: true }).await?.require_known()?;
     let shown = |path: &Path, way: &str| format!("{} ({way})", row.path.join(path).display());
     let changed = status.changes.iter().map(|change| {

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 use spinney_core::{Consent, Operation, Remover, Verdict, Workspace, WorkspaceName};
-use spinney_git::{Head, Worktree};
+use spinney_git::Head;
 
 use super::fill::Patience;
 use super::listing::NOTHING;
@@ -12,8 +12,8 @@ use super::survey::is_template;
 use crate::context::Context;
 use crate::lookup::Among;
 use crate::notice::Observer;
-use crate::provider::marker::Marker;
-use crate::provider::worktree::{self, Tree};
+use crate::tree::marker::Marker;
+use crate::tree::{self, Opened, Tree};
 use crate::{Engine, Error, Result, disk, fail};
 
 /// What became of members that were taken out.
@@ -114,17 +114,17 @@ impl Engine {
         if !blockers.is_empty() {
             return Ok(Fate::Keep(blockers.join(", ")));
         }
-        let touched = match worktree::open(context, &member.path) {
-            Tree::Whole(tree) if is_handed_out(&tree) => return Ok(Fate::Keep(HANDED_OUT.to_owned())),
-            Tree::Whole(tree) => self.is_touched(context, member, &tree).await?,
-            Tree::Missing => match is_touched_in_git(context, member).await {
+        let touched = match tree::open(context, member) {
+            Opened::Whole(tree) if is_handed_out(&tree) => return Ok(Fate::Keep(HANDED_OUT.to_owned())),
+            Opened::Whole(tree) => self.is_touched(context, member, &tree).await?,
+            Opened::Missing => match is_touched_in_git(context, member).await {
                 Err(error @ Error::MovedAway { .. }) => return Ok(Fate::Keep(error.to_string())),
                 touched => touched?,
             },
-            Tree::RootMissing => {
+            Opened::RootMissing => {
                 return Ok(Fate::Keep("its directory is out of reach: is its disk mounted?".to_owned()));
             }
-            Tree::Damaged(error) => return Ok(Fate::Keep(error.to_string())),
+            Opened::Damaged(error) => return Ok(Fate::Keep(error.to_string())),
         };
         Ok(if touched { Fate::Trash(verdict) } else { Fate::Delete })
     }
@@ -138,7 +138,7 @@ impl Engine {
         data: &WarmData,
     ) -> Result<()> {
         self.unseal(member);
-        let moved = worktree::discard(context, &self.home, &operation.id, member, &data.commit, None).await?;
+        let moved = tree::discard(context, &self.home, &operation.id, member, &data.commit, None).await?;
         let Some(moved) = moved else { return self.keep_member(operation, member, TOUCHED).await };
         fail::point("retire.moved")?;
         for place in moved {
@@ -152,8 +152,8 @@ impl Engine {
 
     /// Whether a member may hold what somebody put there: it stands elsewhere, or something beside the files of its commit
     /// is not as it was when its preparation ended. What can't be asked counts as touched.
-    pub(super) async fn is_touched(&self, context: &Context, member: &Workspace, tree: &Worktree) -> Result<bool> {
-        if is_moved_on(context, member, tree).await {
+    pub(super) async fn is_touched(&self, context: &Context, member: &Workspace, tree: &Tree) -> Result<bool> {
+        if is_moved_on(member, tree).await {
             return Ok(true);
         }
         let before = member.metadata.warm.as_ref().and_then(|warm| warm.listing.clone());
@@ -164,26 +164,26 @@ impl Engine {
 
 /// Whether a member stands elsewhere than it was put, is in the middle of something, or names commits that are nowhere
 /// else. What can't be asked counts.
-async fn is_moved_on(context: &Context, member: &Workspace, tree: &Worktree) -> bool {
+async fn is_moved_on(member: &Workspace, tree: &Tree) -> bool {
     let at_base = match tree.load_head().await {
         Ok(Head::Detached { commit, rebasing: None }) => commit == member.base_commit,
         _ => false,
     };
     !at_base
         || tree.load_operation_in_progress().is_some()
-        || context.git.has_own_commits(tree.admin_dir(), &member.base_commit).await.unwrap_or(true)
-        || !context.git.load_unpushed_submodules(tree).await.is_ok_and(|unpushed| unpushed.is_empty())
+        || tree.has_own_commits(&member.base_commit).await.unwrap_or(true)
+        || !tree.load_unpushed_submodules().await.is_ok_and(|unpushed| unpushed.is_empty())
 }
 
 /// Whether git has something of a member whose directory is gone that somebody put there.
 async fn is_touched_in_git(context: &Context, member: &Workspace) -> Result<bool> {
-    let Some(admin_dir) = worktree::find_admin_dir(context, member)? else { return Ok(false) };
-    let tree = Worktree::moved(&context.git, &member.path, &admin_dir);
-    let staged = context.git.count_staged(&admin_dir, "HEAD").await;
-    Ok(is_moved_on(context, member, &tree).await || !staged.is_ok_and(|count| count == 0))
+    let Some(admin_dir) = tree::find_admin_dir(context, member)? else { return Ok(false) };
+    let tree = tree::moved(context, member, &member.path, &admin_dir);
+    let staged = tree.count_staged("HEAD").await;
+    Ok(is_moved_on(member, &tree).await || !staged.is_ok_and(|count| count == 0))
 }
 
 /// Whether a member's own marker says that it is somebody's: the store is older than the disk.
-pub(super) fn is_handed_out(tree: &Worktree) -> bool {
+pub(super) fn is_handed_out(tree: &Tree) -> bool {
     Marker::load(tree.admin_dir()).is_some_and(|marker| marker.ready)
 }

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use spinney_core::{Workspace, WorkspaceId, WorkspaceStatus};
-use spinney_git::{Index, ObjectFormat, Worktree};
+use spinney_git::{Index, ObjectFormat};
 
 use super::Purpose;
 use super::fill::{Patience, is_current};
@@ -15,6 +15,7 @@ use crate::lookup::Among;
 use crate::notice::Observer;
 use crate::plan::Base;
 use crate::populate::{Capability, is_subvolume, may_share};
+use crate::tree::Tree;
 use crate::{Engine, Error, Result, disk, fail, home};
 
 /// Workspaces of a repository from which on a template pays without a pool.
@@ -102,7 +103,7 @@ impl Engine {
     }
 
     /// Refuses a template that nothing can be filled from: file by file, only plain files can be shared.
-    pub(super) fn require_shareable(&self, template: &Workspace, tree: &Worktree) -> Result<()> {
+    pub(super) fn require_shareable(&self, template: &Workspace, tree: &Tree) -> Result<()> {
         // By this it is told later whether somebody staged something in it; a SHA-256 index is not read so.
         if tree.load_index_tree().is_none() {
             return Err(Error::Unshareable { path: "index".into() });
@@ -128,7 +129,7 @@ impl Engine {
     }
 
     /// Makes a template's directory one that snapshots can be taken of, where the file system has them.
-    pub(super) fn make_snapshotable(&self, tree: &Worktree) -> Result<()> {
+    pub(super) fn make_snapshotable(&self, tree: &Tree) -> Result<()> {
         let path = tree.path();
         if self.capabilities().load_or_probe(tree_root(path)) != Capability::Snapshot {
             return Ok(());

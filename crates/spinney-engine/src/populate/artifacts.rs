@@ -6,12 +6,13 @@ use std::fs;
 use std::path::Path;
 
 use spinney_core::Workspace;
-use spinney_git::{Index, ObjectFormat, Worktree};
+use spinney_git::{Index, ObjectFormat};
 
 use super::{CopyError, clone_directory};
 use crate::context::Context;
 use crate::notice::{Notice, Observer, Warning};
 use crate::prepare::copy::passes_link;
+use crate::tree::Tree;
 use crate::{Engine, Error, Result, disk};
 
 /// What is copied, byte by byte, where nothing can be shared. More is quicker made by `setup`.
@@ -50,7 +51,7 @@ impl Engine {
         &self,
         context: &Context,
         template: &Workspace,
-        tree: &Worktree,
+        tree: &Tree,
     ) -> Result<()> {
         let Some(root) = context.git.root() else { return Ok(()) };
         let index = Index::load(&tree.admin_dir().join("index"), ObjectFormat::of(&template.base_commit))?;

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use spinney_core::config::{Lfs, PopulateChoice};
 use spinney_core::{CommitId, OperationId, Populate, WorkspaceId, in_full};
-use spinney_git::{Head, Index, ObjectFormat, Worktree};
+use spinney_git::{Head, Index, ObjectFormat};
 
 use super::{Btrfs, Capabilities, Capability, CopyError, clone_tree, is_subvolume};
 use crate::context::{Context, tree_root};
 use crate::lookup::Among;
 use crate::notice::{Notice, Observer, Warning};
 use crate::pool::PoolLock;
-use crate::provider::worktree;
+use crate::tree::{self, Tree};
 use crate::{Engine, Error, Result, disk, fail};
 
 /// A pristine tree of the repository, which stays as it is for as long as this is held.
@@ -21,7 +21,7 @@ use crate::{Engine, Error, Result, disk, fail};
 pub(crate) struct Template {
     pub id: WorkspaceId,
     pub path: PathBuf,
-    worktree: Worktree,
+    worktree: Tree,
     commit: CommitId,
     /// The tree of its commit.
     tree: Option<String>,
@@ -42,7 +42,7 @@ impl Engine {
     pub(crate) async fn fill_files(
         &self,
         context: &Context,
-        tree: &Worktree,
+        tree: &Tree,
         commit: &CommitId,
         operation: &OperationId,
         observer: Observer<'_>,
@@ -68,7 +68,7 @@ impl Engine {
             }
             Borrowed::Incapable | Borrowed::NotThere => {}
         }
-        worktree::populate(tree, context.config().workspace.lfs == Lfs::Pull).await?;
+        tree::populate(tree, context.config().workspace.lfs == Lfs::Pull).await?;
         Ok(FilledTree { populate: Populate::Checkout, template: None })
     }
 
@@ -87,7 +87,7 @@ impl Engine {
         let Some(row) = members.into_iter().find(|row| row.metadata.warm.as_ref().is_some_and(is_template)) else {
             return Ok(Borrowed::NotThere);
         };
-        let Ok(template) = Worktree::open(&context.git, &row.path) else { return Ok(Borrowed::NotThere) };
+        let Ok(template) = tree::require(context, &row) else { return Ok(Borrowed::NotThere) };
         let stands = matches!(
             template.load_head().await,
             Ok(Head::Detached { commit, rebasing: None }) if commit == row.base_commit
@@ -116,10 +116,10 @@ impl Engine {
     }
 
     /// Empties the directory of a tree that is nobody's yet: what is there is moved aside and deleted.
-    fn renew_directory(&self, tree: &Worktree, operation: &OperationId) -> Result<()> {
+    fn renew_directory(&self, tree: &Tree, operation: &OperationId) -> Result<()> {
         let path = tree.path();
-        let aside = worktree::trash_place(&self.home, path, &format!("undo-{operation}"));
-        worktree::move_if_there(path, &aside)?;
+        let aside = tree::trash_place(&self.home, path, &format!("undo-{operation}"));
+        tree::move_if_there(path, &aside)?;
         disk::delete_moved_aside(&aside).map_err(Error::files(&aside, "deleted"))?;
         fs::create_dir(path).map_err(Error::files(path, "made"))?;
         point_to_admin_dir(tree.path(), tree.admin_dir()).map_err(Error::files(path, "written"))
@@ -139,7 +139,7 @@ pub(crate) fn may_share(context: &Context) -> bool {
     settings.populate != PopulateChoice::Checkout && settings.lfs == Lfs::Skip
 }
 
-async fn fill_from(template: &Template, tree: &Worktree, commit: &CommitId) -> Result<Populate, CopyError> {
+async fn fill_from(template: &Template, tree: &Tree, commit: &CommitId) -> Result<Populate, CopyError> {
     let (path, admin_dir) = (tree.path().to_owned(), tree.admin_dir().to_owned());
     let (from, from_admin_dir) = (template.path.clone(), template.worktree.admin_dir().to_owned());
     let btrfs = template.btrfs.clone().filter(|_| is_subvolume(&template.path));

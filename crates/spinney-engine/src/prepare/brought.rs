@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use spinney_core::{Brought, Workspace, WorkspaceId, path_text, text_path};
-use spinney_git::Worktree;
 
 use super::copy::{self, Carried, is_same_as_in_main_checkout};
 use crate::context::Context;
+use crate::tree::Tree;
 use crate::{Engine, Result};
 
 impl Engine {
@@ -16,7 +16,7 @@ impl Engine {
         &self,
         context: &Context,
         workspace: &Workspace,
-        tree: &Worktree,
+        tree: &Tree,
         carried: &Carried,
     ) -> Result<()> {
         let mut brought = Brought { copied: carried.keys().cloned().collect(), ..Brought::default() };

@@ -8,8 +8,8 @@ use spinney_core::{CommitId, OperationId, Workspace};
 use crate::context::Context;
 use crate::notice::{Observer, Warning};
 use crate::plan::is_foreign;
-use crate::provider::worktree::{Tree, open};
 use crate::request::Request;
+use crate::tree::{Opened, open};
 use crate::{Engine, Result};
 
 impl Engine {
@@ -75,7 +75,7 @@ pub(super) async fn warning(context: &Context, workspace: &Workspace) -> Warning
 }
 
 async fn head(context: &Context, workspace: &Workspace) -> Option<CommitId> {
-    let Tree::Whole(tree) = open(context, &workspace.path) else { return None };
+    let Opened::Whole(tree) = open(context, workspace) else { return None };
     tree.load_head().await.ok()?.commit().cloned()
 }
 

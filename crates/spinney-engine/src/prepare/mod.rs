@@ -11,11 +11,11 @@ pub(crate) use copy::leaves_tree;
 
 use spinney_core::config::Lfs;
 use spinney_core::{OperationId, Workspace};
-use spinney_git::Worktree;
 
 use crate::context::Context;
 use crate::notice::{Notice, Observer, Phase, Warning};
 use crate::prepare::copy::{Carried, Replace};
+use crate::tree::Tree;
 use crate::{Engine, Result};
 
 /// Tells the processes that fill a tree and set it up, by the operation that started them.
@@ -27,7 +27,7 @@ impl Engine {
         &self,
         context: &Context,
         workspace: &Workspace,
-        worktree: &Worktree,
+        worktree: &Tree,
         operation: &OperationId,
         observer: Observer<'_>,
     ) -> Result<()> {
@@ -38,12 +38,7 @@ impl Engine {
     }
 
     /// Brings what a commit only names: submodules and LFS files.
-    pub(crate) async fn bring_parts(
-        &self,
-        context: &Context,
-        worktree: &Worktree,
-        observer: Observer<'_>,
-    ) -> Result<()> {
+    pub(crate) async fn bring_parts(&self, context: &Context, worktree: &Tree, observer: Observer<'_>) -> Result<()> {
         let settings = &context.config().workspace;
         if settings.submodules && worktree.has_submodules() {
             observer(Notice::Phase(Phase::UpdatingSubmodules));

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::Engine;
 use crate::context::{Context, tree_root};
 use crate::home::MARKER;
-use crate::provider::marker::Marker;
+use crate::tree::marker::Marker;
 
 impl Engine {
     /// The marker with a base commit that base has: with the branch's own tip for one, all its commits would count as

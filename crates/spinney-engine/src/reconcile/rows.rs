@@ -5,8 +5,8 @@ use spinney_core::{Timestamp, Workspace, WorkspaceStatus};
 
 use super::Findings;
 use crate::context::{Context, tree_root};
-use crate::provider::marker::{Marker, Removal};
-use crate::provider::worktree::{self, Tree, open};
+use crate::tree::marker::{Marker, Removal};
+use crate::tree::{self, Opened, open};
 use crate::{Engine, Error, Result, events, links};
 
 /// How the reason begins for which reconciling itself marked a workspace broken.
@@ -35,8 +35,8 @@ impl Engine {
                 Ok(())
             }
             WorkspaceStatus::Trashed => {
-                let tree = worktree::trash_place(&self.home, &row.path, row.id.as_str());
-                let admin_dir = worktree::trashed_admin_dir(context, &row.id);
+                let tree = tree::trash_place(&self.home, &row.path, row.id.as_str());
+                let admin_dir = tree::trashed_admin_dir(context, &row.id);
                 for missing in [tree, admin_dir].iter().filter(|place| !place.exists()) {
                     let rest = self.what_is_left(context, row).await?;
                     findings.seen(format!("{name} is in the trash, but `{}` is gone; {rest}", missing.display()));
@@ -57,7 +57,7 @@ impl Engine {
 
     /// A member of the pool by its row, which its own marker says was handed out: the store is older than the disk.
     async fn reconcile_warm(&self, context: &Context, row: &Workspace, findings: &mut Findings) -> Result<()> {
-        let Tree::Whole(tree) = open(context, &row.path) else { return Ok(()) };
+        let Opened::Whole(tree) = open(context, row) else { return Ok(()) };
         let marker = Marker::load(tree.admin_dir()).filter(|marker| marker.ready && marker.id == row.id);
         let Some(marker) = marker else { return Ok(()) };
         let name = marker.work.workspace_name();
@@ -85,8 +85,8 @@ impl Engine {
 
     /// A restore from the archive that died: what is whole is in the trash again, halves are dropped.
     async fn reconcile_purged(&self, context: &Context, row: &Workspace, findings: &mut Findings) -> Result<()> {
-        let tree = worktree::trash_place(&self.home, &row.path, row.id.as_str());
-        let rebuilt = tree.exists() && worktree::trashed_admin_dir(context, &row.id).exists();
+        let tree = tree::trash_place(&self.home, &row.path, row.id.as_str());
+        let rebuilt = tree.exists() && tree::trashed_admin_dir(context, &row.id).exists();
         let left = self.half_rebuilt(context, row);
         if !rebuilt && left.is_empty() {
             return Ok(());
@@ -119,7 +119,7 @@ impl Engine {
             findings.seen(format!("{name}: an operation on it is still to be finished"));
             return Ok(());
         }
-        match worktree::find_admin_dir(context, row) {
+        match tree::find_admin_dir(context, row) {
             Err(Error::OtherHome { .. }) => {
                 let what = format!("{name}: `{}` is a workspace of another Spinney home", row.path.display());
                 findings.done(what, "forgotten here");
@@ -131,8 +131,8 @@ impl Engine {
             }
             _ => {}
         }
-        let (status, reason) = match open(context, &row.path) {
-            Tree::Whole(tree) => {
+        let (status, reason) = match open(context, row) {
+            Opened::Whole(tree) => {
                 if row.adopted_from.is_some() && Marker::load(tree.admin_dir()).is_none() {
                     findings.done(format!("{name} was adopted, but carries no mark"), "marked");
                     if !findings.dry_run {
@@ -141,16 +141,16 @@ impl Engine {
                 }
                 (WorkspaceStatus::Active, None)
             }
-            Tree::Missing => match self.where_it_went(context, row) {
+            Opened::Missing => match self.where_it_went(context, row) {
                 Some(gone) => return self.reconcile_gone(row, gone, findings).await,
                 None => (WorkspaceStatus::Lost, None),
             },
-            Tree::RootMissing => {
+            Opened::RootMissing => {
                 findings
                     .seen(format!("{name}: `{}` is not there: is its disk mounted?", tree_root(&row.path).display()));
                 return Ok(());
             }
-            Tree::Damaged(error) => (WorkspaceStatus::Broken, Some(format!("{DAMAGED}{error}"))),
+            Opened::Damaged(error) => (WorkspaceStatus::Broken, Some(format!("{DAMAGED}{error}"))),
         };
         // A removal or set-up that failed stays broken until it is tried again; only a damaged tree can be whole again.
         let failed = row.status == WorkspaceStatus::Broken
@@ -187,7 +187,7 @@ impl Engine {
 
     /// Whether a removed workspace stands in its place, whole and under its own id: the store is older than the disk.
     fn is_back(&self, context: &Context, row: &Workspace) -> bool {
-        let Tree::Whole(tree) = open(context, &row.path) else { return false };
+        let Opened::Whole(tree) = open(context, row) else { return false };
         Marker::load(tree.admin_dir()).is_some_and(|marker| marker.id == row.id)
     }
 
@@ -205,11 +205,11 @@ impl Engine {
 
     /// Where a live row's directory is by now, when the store is older than the disk: in the trash, or in an archive.
     pub(crate) fn where_it_went(&self, context: &Context, row: &Workspace) -> Option<WorkspaceStatus> {
-        let tree = worktree::trash_place(&self.home, &row.path, row.id.as_str());
-        if Removal::load(&worktree::trashed_admin_dir(context, &row.id)).is_some() && tree.exists() {
+        let tree = tree::trash_place(&self.home, &row.path, row.id.as_str());
+        if Removal::load(&tree::trashed_admin_dir(context, &row.id)).is_some() && tree.exists() {
             return Some(WorkspaceStatus::Trashed);
         }
-        let is_registered = !matches!(worktree::find_admin_dir(context, row), Ok(None));
+        let is_registered = !matches!(tree::find_admin_dir(context, row), Ok(None));
         (self.archive_of(row).is_some() && !is_registered).then_some(WorkspaceStatus::Purged)
     }
 
@@ -239,7 +239,7 @@ impl Engine {
 
     /// Where else the work of a damaged trash entry is.
     async fn what_is_left(&self, context: &Context, row: &Workspace) -> Result<String> {
-        let rescue = worktree::rescue_ref(&row.id);
+        let rescue = tree::rescue_ref(&row.id);
         Ok(match (self.archive_of(row), context.git.load_ref(&rescue).await?) {
             (Some(archive), _) => format!("`{}` still has it", archive.display()),
             (None, Some(_)) => format!("its commits are in `{rescue}`"),

@@ -3,15 +3,15 @@
 use std::path::Path;
 
 use spinney_core::{Timestamp, Warm, Workspace, WorkspaceStatus};
-use spinney_git::{Worktree, is_abandoned_scratch};
+use spinney_git::is_abandoned_scratch;
 
 use super::{Findings, directories, tree_roots};
 use crate::cleanup::CACHE;
 use crate::context::{Context, tree_root};
-use crate::provider::homes;
-use crate::provider::marker::{Marker, Removal};
-use crate::provider::worktree::{self, Tree, open};
 use crate::trash::VIEW;
+use crate::tree::homes;
+use crate::tree::marker::{Marker, Removal};
+use crate::tree::{self, Opened, Tree, open};
 use crate::{Engine, Error, Result, disk, events, home, links, pool};
 
 impl Engine {
@@ -22,7 +22,7 @@ impl Engine {
                 continue;
             }
             let shown = entry.path.display();
-            let Ok(tree) = Worktree::open(&context.git, &entry.path) else {
+            let Ok(tree) = tree::linked(context, &entry.path) else {
                 self.reconcile_missing(context, &entry.path, findings).await?;
                 continue;
             };
@@ -59,12 +59,12 @@ impl Engine {
         &self,
         context: &Context,
         row: &Workspace,
-        tree: &Worktree,
+        tree: &Tree,
         findings: &mut Findings,
     ) -> Result<()> {
         let (name, place) = (&row.name, tree.path().display());
         let live = matches!(row.status, WorkspaceStatus::Active | WorkspaceStatus::Lost | WorkspaceStatus::Broken);
-        if !live || !matches!(open(context, &row.path), Tree::Missing) {
+        if !live || !matches!(open(context, row), Opened::Missing) {
             findings.seen(format!("worktree `{place}` carries the mark of {name}, which is {}", row.status));
             return Ok(());
         }
@@ -99,11 +99,11 @@ impl Engine {
     /// A worktree that git knows, the store does not, and that is not there: ours is `lost`, another's only seen.
     async fn reconcile_missing(&self, context: &Context, path: &Path, findings: &mut Findings) -> Result<()> {
         let shown = path.display();
-        let marker = match worktree::find_admin_dir_of(context, path)? {
+        let marker = match tree::find_admin_dir_of(context, path)? {
             Some(admin_dir) => Marker::load(&admin_dir),
             None => None,
         };
-        let ours = |marker: &Marker| self.is_of_this_home(marker) && matches!(open(context, path), Tree::Missing);
+        let ours = |marker: &Marker| self.is_of_this_home(marker) && tree::is_missing(context, path);
         let Some(marker) = marker.filter(ours) else {
             findings.seen(format!("worktree `{shown}` is registered in git, but not there or damaged"));
             return Ok(());
@@ -127,7 +127,7 @@ impl Engine {
     }
 
     /// Gives a worktree that carries our marker its row back.
-    async fn adopt_marked(&self, context: &Context, tree: &Worktree) -> Result<()> {
+    async fn adopt_marked(&self, context: &Context, tree: &Tree) -> Result<()> {
         let Some(marker) = Marker::load(tree.admin_dir()) else { return Ok(()) };
         if let Some(status) = pool::member_status(&marker) {
             return self.take_back_member(context, marker, status).await;
@@ -149,7 +149,7 @@ impl Engine {
     pub(super) async fn reconcile_trash(&self, context: &Context, findings: &mut Findings) -> Result<()> {
         for admin_dir in directories(&context.git.state_dir())? {
             let (Some(marker), Some(removal)) = (Marker::load(&admin_dir), Removal::load(&admin_dir)) else { continue };
-            let tree = worktree::trash_place(&self.home, &marker.path, marker.id.as_str());
+            let tree = tree::trash_place(&self.home, &marker.path, marker.id.as_str());
             let known = self.store.read().await?.workspace(&marker.id).await?;
             let named = admin_dir.file_name() == Some(marker.id.as_str().as_ref());
             if known.is_some() || !named || !self.is_of_this_home(&marker) {
@@ -218,7 +218,7 @@ impl Engine {
     ) -> Result<()> {
         // In a member of the pool nobody but our own git has anything to do.
         let members = rows.iter().filter(|row| row.status == WorkspaceStatus::Warm);
-        let indexes = members.filter_map(|row| Some(worktree::find_admin_dir(context, row).ok()??.join("index.lock")));
+        let indexes = members.filter_map(|row| Some(tree::find_admin_dir(context, row).ok()??.join("index.lock")));
         let stale = indexes.filter(|lock| context.git.is_stale(lock));
         for lock in context.git.stale_locks().into_iter().chain(stale) {
             findings.done(format!("`{}` was left by a git that was killed", lock.display()), "deleted");
@@ -229,7 +229,7 @@ impl Engine {
         }
         let open = self.store.read().await?.open_operations(self.home.node()).await?;
         let mut places = vec![self.home.root().join("trash"), context.git.state_dir()];
-        places.extend(tree_roots(rows).into_iter().map(|root| root.join(worktree::TRASH_BESIDE)));
+        places.extend(tree_roots(rows).into_iter().map(|root| root.join(tree::TRASH_BESIDE)));
         for directory in places.iter().map(|place| directories(place)).collect::<Result<Vec<_>>>()?.concat() {
             let name = directory.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             let operation = name.strip_prefix("undo-").or_else(|| name.strip_prefix("purge-"));

@@ -17,7 +17,7 @@ use tar::{Archive, Builder, EntryType, Header};
 
 use super::attributes::Attributes;
 use super::sparse;
-use crate::provider::marker::{MARKER_FILE, Marker};
+use crate::tree::marker::{MARKER_FILE, Marker};
 
 const MANIFEST: &str = "manifest.json";
 const ADMIN: &str = "admin";

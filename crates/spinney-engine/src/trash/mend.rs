@@ -5,11 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use spinney_core::{Workspace, WorkspaceStatus};
-use spinney_git::Worktree;
 
 use crate::context::Context;
-use crate::provider::marker::{Marker, Removal};
-use crate::provider::worktree::{lock_reason, move_if_there};
+use crate::tree::marker::{Marker, Removal};
+use crate::tree::{self, lock_reason, move_if_there};
 use crate::{Engine, Error, Result, disk, home};
 
 impl Engine {
@@ -43,7 +42,7 @@ impl Engine {
         let has_commit = tip.is_some();
         Removal { branch, tip, admin_name, works: Vec::new(), had_tree: true }.write(&aside)?;
         if has_commit {
-            Worktree::moved(&context.git, tree, &aside).read_head_into_index().await?;
+            tree::moved(context, workspace, tree, &aside).read_head_into_index().await?;
         }
         move_if_there(&aside, admin_dir)?;
         Ok(true)

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use spinney_core::{Event, Operation, OperationStatus, PurgeStep, Step, Timestamp, Workspace, WorkspaceStatus};
-use spinney_git::{Elsewhere, ObjectFormat, Wanted, Worktree};
+use spinney_git::{Elsewhere, ObjectFormat, Wanted};
 
 use super::archive::{self, Contents};
 use super::attributes::files_with_attributes;
@@ -27,8 +27,8 @@ use crate::holdings::{Holdings, Stands};
 use crate::journal::{self, Running};
 use crate::lookup::Among;
 use crate::notice::{Notice, Observer, Warning};
-use crate::provider::marker::Removal;
-use crate::provider::worktree;
+use crate::tree;
+use crate::tree::marker::{REMOVAL_FILE, Removal};
 use crate::{Engine, Error, Result, disk, events, fail, home, processes};
 
 const ARCHIVING: Step = Step::Purge(PurgeStep::Archiving);
@@ -93,7 +93,7 @@ impl Engine {
         for workspace in self.workspaces(None, Among::Trashed).await? {
             let removed_at = workspace.removed_at.unwrap_or(workspace.last_activity_at);
             let bytes = if sizes {
-                size_on_disk(&worktree::trash_place(&self.home, &workspace.path, workspace.id.as_str())).ok()
+                size_on_disk(&tree::trash_place(&self.home, &workspace.path, workspace.id.as_str())).ok()
             } else {
                 None
             };
@@ -153,8 +153,8 @@ impl Engine {
         if workspace.status != WorkspaceStatus::Trashed {
             return Err(Error::NotInTrash { name: workspace.name.clone(), status: workspace.status });
         }
-        let tree = worktree::trash_place(&self.home, &workspace.path, workspace.id.as_str());
-        let admin_dir = worktree::trashed_admin_dir(context, &workspace.id);
+        let tree = tree::trash_place(&self.home, &workspace.path, workspace.id.as_str());
+        let admin_dir = tree::trashed_admin_dir(context, &workspace.id);
         self.mend_admin_dir(context, workspace, &tree, &admin_dir).await?;
         // A tree that was gone already when the workspace was removed is none the less purged: git's part of it is here.
         if !admin_dir.exists() {
@@ -237,9 +237,9 @@ impl Engine {
         let (tree_aside, admin_aside) = data.aside(operation);
         let lock = context.git.lock("purge").await?;
         fail::point("purge.moving")?;
-        worktree::move_if_there(&data.tree, &tree_aside)?;
+        tree::move_if_there(&data.tree, &tree_aside)?;
         fail::point("purge.tree-moved")?;
-        worktree::move_if_there(&data.admin_dir, &admin_aside)?;
+        tree::move_if_there(&data.admin_dir, &admin_aside)?;
         drop(lock);
         fail::point("purge.moved")
     }
@@ -248,8 +248,8 @@ impl Engine {
     async fn bring_back_aside(&self, context: &Context, operation: &Operation, data: &PurgeData) -> Result<()> {
         let (tree_aside, admin_aside) = data.aside(operation);
         let _lock = context.git.lock("purge").await?;
-        worktree::move_if_there(&admin_aside, &data.admin_dir)?;
-        worktree::move_if_there(&tree_aside, &data.tree)
+        tree::move_if_there(&admin_aside, &data.admin_dir)?;
+        tree::move_if_there(&tree_aside, &data.tree)
     }
 
     /// All archives in the home.
@@ -309,11 +309,12 @@ impl Engine {
     async fn is_safe_elsewhere(&self, context: &Context, workspace: &Workspace, data: &PurgeData) -> Result<bool> {
         let removal = Removal::load(&data.admin_dir);
         let Some((branch, tip)) = removal.and_then(|removal| removal.branch.zip(removal.tip)) else { return Ok(false) };
+        let removed = tree::moved(context, workspace, &data.tree, &data.admin_dir);
         Ok(context.git.load_branch(&branch).await?.is_none()
-            && context.git.count_staged(&data.admin_dir, tip.as_str()).await? == 0
+            && removed.count_staged(tip.as_str()).await? == 0
             && context
                 .git
-                .is_rescue_needless(&worktree::rescue_ref(&workspace.id), self.safe_places(context, workspace).await)
+                .is_rescue_needless(&tree::rescue_ref(&workspace.id), self.safe_places(context, workspace).await)
                 .await?)
     }
 
@@ -336,7 +337,7 @@ impl Engine {
             return Ok(Own { kept: Vec::new(), deleted: Some(Vec::new()), large: Vec::new() });
         }
         let view = View::make(&data.admin_dir).map_err(Error::files(&data.admin_dir, "read"))?;
-        let worktree = Worktree::moved(&context.git, &data.tree, view.admin_dir());
+        let worktree = tree::moved(context, workspace, &data.tree, view.admin_dir());
         let format = ObjectFormat::of(&workspace.base_commit);
         let Ok(mut held) = Holdings::load(&self.config, &worktree, format, Stands::Elsewhere).await else {
             let kept = everything(&data.tree).map_err(Error::files(&data.tree, "read"))?;
@@ -392,7 +393,7 @@ impl Engine {
         }
         let lock = context.git.lock("purge").await?;
         let elsewhere = self.safe_places(context, workspace).await;
-        context.git.drop_rescue_if_needless(&lock, &worktree::rescue_ref(&workspace.id), elsewhere).await?;
+        context.git.drop_rescue_if_needless(&lock, &tree::rescue_ref(&workspace.id), elsewhere).await?;
         Ok(())
     }
 
@@ -455,7 +456,7 @@ fn holds_state(admin_dir: &Path) -> bool {
         "logs",
         "spinney.json",
     ];
-    let plain = |name: &str| PLAIN.contains(&name) || name == crate::provider::marker::REMOVAL_FILE;
+    let plain = |name: &str| PLAIN.contains(&name) || name == REMOVAL_FILE;
     let entries = fs::read_dir(admin_dir).into_iter().flatten().flatten();
     entries.into_iter().any(|entry| {
         let name = entry.file_name();

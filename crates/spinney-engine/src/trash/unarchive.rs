@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use spinney_core::names::for_message;
 use spinney_core::{Workspace, WorkspaceStatus};
-use spinney_git::{Index, ObjectFormat, Worktree};
+use spinney_git::{Index, ObjectFormat};
 
 use super::archive;
 use crate::context::Context;
 use crate::prepare::SETUP_VARIABLE;
 use crate::prepare::copy::passes_link;
-use crate::provider::{rescue, worktree};
+use crate::tree::{self, rescue};
 use crate::{Engine, Error, Result, disk, fail, home, processes};
 
 impl Engine {
@@ -57,8 +57,8 @@ impl Engine {
 
     /// What a rebuild left of a workspace that did not come to its end.
     pub(crate) fn half_rebuilt(&self, context: &Context, workspace: &Workspace) -> Vec<PathBuf> {
-        let tree = worktree::trash_place(&self.home, &workspace.path, workspace.id.as_str());
-        let admin_dir = worktree::trashed_admin_dir(context, &workspace.id);
+        let tree = tree::trash_place(&self.home, &workspace.path, workspace.id.as_str());
+        let admin_dir = tree::trashed_admin_dir(context, &workspace.id);
         let mut left = vec![tree.with_extension("partial"), admin_dir.with_extension("partial")];
         // Nothing else puts a purged workspace's halves there.
         if workspace.status == WorkspaceStatus::Purged && tree.exists() != admin_dir.exists() {
@@ -83,21 +83,27 @@ impl Engine {
     }
 
     /// Rebuilds the tree of a trashed workspace whose directory was gone when it was removed: the files that git has.
-    pub(crate) async fn rebuild_missing_tree(&self, context: &Context, tree: &Path, admin_dir: &Path) -> Result<()> {
+    pub(crate) async fn rebuild_missing_tree(
+        &self,
+        context: &Context,
+        workspace: &Workspace,
+        tree: &Path,
+        admin_dir: &Path,
+    ) -> Result<()> {
         let aside = tree.with_extension("partial");
         disk::delete_moved_aside(&aside).map_err(Error::files(&aside, "deleted"))?;
         home::make_private_directory(&aside).map_err(Error::files(&aside, "made"))?;
-        Worktree::moved(&context.git, &aside, admin_dir).checkout_index().await?;
+        tree::moved(context, workspace, &aside, admin_dir).checkout_index().await?;
         write_pointer(&aside, admin_dir)?;
         let mode = std::fs::Permissions::from_mode(0o755);
         std::fs::set_permissions(&aside, mode).map_err(Error::files(&aside, "made"))?;
-        worktree::move_if_there(&aside, tree)
+        tree::move_if_there(&aside, tree)
     }
 
     /// Rebuilds a purged workspace in the trash. Can be done again after a death half way.
     async fn unarchive(&self, context: &Context, workspace: &Workspace, place: &Path) -> Result<()> {
-        let tree = worktree::trash_place(&self.home, &workspace.path, workspace.id.as_str());
-        let admin_dir = worktree::trashed_admin_dir(context, &workspace.id);
+        let tree = tree::trash_place(&self.home, &workspace.path, workspace.id.as_str());
+        let admin_dir = tree::trashed_admin_dir(context, &workspace.id);
         let tree_aside = tree.with_extension("partial");
         let admin_aside = admin_dir.with_extension("partial");
         for left in self.half_rebuilt(context, workspace) {
@@ -106,13 +112,13 @@ impl Engine {
         let manifest = archive::verify(place).map_err(Error::files(place, "read"))?;
         fail::point("unarchive.verified")?;
         archive::unpack_admin_dir(place, &admin_aside).map_err(Error::files(&admin_aside, "written"))?;
-        worktree::set_locks_aside(&admin_aside)?;
+        tree::set_locks_aside(&admin_aside)?;
         fail::point("unarchive.admin-unpacked")?;
         // The files that git writes next need them.
         rescue::bring_back(context, workspace, &admin_aside).await?;
         home::make_private_directory(&tree_aside).map_err(Error::files(&tree_aside, "made"))?;
         if !manifest.whole {
-            let rebuilt = Worktree::moved(&context.git, &tree_aside, &admin_aside);
+            let rebuilt = tree::moved(context, workspace, &tree_aside, &admin_aside);
             rebuilt.tagged(SETUP_VARIABLE, workspace.id.as_str()).checkout_index().await?;
         }
         let mut laid_over = manifest.files_of_tree();
@@ -144,9 +150,9 @@ impl Engine {
             std::fs::set_permissions(&tree_aside, mode).map_err(Error::files(&tree_aside, "made"))?;
         }
         fail::point("unarchive.unpacked")?;
-        worktree::move_if_there(&admin_aside, &admin_dir)?;
+        tree::move_if_there(&admin_aside, &admin_dir)?;
         fail::point("unarchive.admin-moved")?;
-        worktree::move_if_there(&tree_aside, &tree)?;
+        tree::move_if_there(&tree_aside, &tree)?;
         fail::point("unarchive.moved")
     }
 }

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::disk;
-use crate::provider::marker::Removal;
+use crate::tree::marker::Removal;
 
 /// How the name of a view begins, before the id of its workspace.
 pub(crate) const VIEW: &str = "view-";

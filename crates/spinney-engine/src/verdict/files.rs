@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use spinney_core::{Brought, ReasonCode, STATE_FILE, Workspace, path_text};
-use spinney_git::{ObjectFormat, Worktree};
+use spinney_git::ObjectFormat;
 
 use super::Findings;
 use super::hold::Hold;
@@ -12,12 +12,13 @@ use crate::context::Context;
 use crate::error::mend_index;
 use crate::holdings::{Holdings, Stands};
 use crate::prepare::copy::is_same_as_in_main_checkout;
+use crate::tree::Tree;
 
 pub(super) async fn judge_files(
     engine: &Engine,
     context: &Context,
     workspace: &Workspace,
-    worktree: &Worktree,
+    worktree: &Tree,
     hold: &Hold,
     findings: &mut Findings,
 ) {
@@ -64,7 +65,7 @@ async fn load_copied(engine: &Engine, workspace: &Workspace, held: &Holdings) ->
 }
 
 /// Repositories inside, but for submodules: those are asked for their commits where git keeps them.
-fn judge_repositories(worktree: &Worktree, held: Holdings, findings: &mut Findings) {
+fn judge_repositories(worktree: &Tree, held: Holdings, findings: &mut Findings) {
     let mut nested = held.repositories;
     nested.extend(held.git_dirs.iter().filter_map(|path| path.parent()).map(Path::to_owned));
     nested.extend(held.submodules.into_iter().filter(|path| !worktree.is_own_submodule(path)));
@@ -75,7 +76,7 @@ fn judge_repositories(worktree: &Worktree, held: Holdings, findings: &mut Findin
 
 /// Whether the files are those of HEAD, and nothing else is there, not even what is ignored. Without a proof of that,
 /// nothing is known, and git is asked.
-async fn is_proved_clean(context: &Context, worktree: &Worktree) -> bool {
+async fn is_proved_clean(context: &Context, worktree: &Tree) -> bool {
     let Ok(head) = worktree.load_head().await else { return false };
     let Some(commit) = head.commit() else { return false };
     let look = worktree.prove_clean(ObjectFormat::of(commit));
@@ -84,7 +85,7 @@ async fn is_proved_clean(context: &Context, worktree: &Worktree) -> bool {
 }
 
 /// What git was about to do, judged by files alone: the tree need not be there.
-pub(super) fn judge_operation(worktree: &Worktree, findings: &mut Findings) {
+pub(super) fn judge_operation(worktree: &Tree, findings: &mut Findings) {
     if let Some(operation) = worktree.load_operation_in_progress() {
         findings.add(ReasonCode::OperationInProgress, operation, Vec::new());
     }

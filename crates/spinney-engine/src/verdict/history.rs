@@ -1,16 +1,17 @@
 //! Reasons that lie in a workspace's commits.
 
 use spinney_core::{BranchName, CommitId, Evidence, EvidenceKind, Merge, ReasonCode, Workspace};
-use spinney_git::{Head, Worktree};
+use spinney_git::Head;
 
 use super::{Findings, Upstream};
 use crate::context::Context;
+use crate::tree::Tree;
 
 /// Judges the branch that HEAD is on (an agent may have renamed it), or the recorded one where there is no tree.
 pub(super) async fn judge_branch(
     context: &Context,
     workspace: &Workspace,
-    worktree: Option<&Worktree>,
+    worktree: Option<&Tree>,
     upstream: &Upstream,
     findings: &mut Findings,
 ) -> Merge {
@@ -29,7 +30,7 @@ pub(super) async fn judge_branch(
                 return Merge::Unknown { detail: error.to_string() };
             }
         }
-        judge_submodules(context, worktree, findings).await;
+        judge_submodules(worktree, findings).await;
     }
     if let Some(branch) = &branch {
         judge_stashes(context, branch, findings).await;
@@ -110,7 +111,7 @@ async fn merge_with(context: &Context, workspace: &Workspace, tip: &CommitId, ba
 pub(super) async fn merge_of_head(
     context: &Context,
     workspace: &Workspace,
-    worktree: Option<&Worktree>,
+    worktree: Option<&Tree>,
     base: Option<&CommitId>,
 ) -> Merge {
     let tip = match worktree {
@@ -148,8 +149,8 @@ async fn judge_detached(context: &Context, commit: &CommitId, findings: &mut Fin
     }
 }
 
-async fn judge_submodules(context: &Context, worktree: &Worktree, findings: &mut Findings) {
-    match context.git.load_unpushed_submodules(worktree).await {
+async fn judge_submodules(worktree: &Tree, findings: &mut Findings) {
+    match worktree.load_unpushed_submodules().await {
         Ok(names) => findings.count(ReasonCode::SubmoduleUnpushed, names),
         Err(error) => findings.unverifiable("what its submodules hold", error),
     }

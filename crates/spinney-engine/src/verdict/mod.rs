@@ -8,10 +8,9 @@ mod hold;
 
 use spinney_core::names::for_message;
 use spinney_core::{CommitId, Job, JobId, Merge, Reason, ReasonCode, Remover, Verdict, Workspace, WorkspaceStatus};
-use spinney_git::Worktree;
 
 use crate::context::{Context, tree_root};
-use crate::provider::worktree::{Tree, find_admin_dir, lock_reason, open};
+use crate::tree::{self, Opened, Tree, find_admin_dir, lock_reason, open};
 use crate::verdict::hold::{Held, Hold};
 use crate::{Engine, Result};
 
@@ -137,18 +136,18 @@ impl Engine {
             base: self.base_tip(context, workspace).await,
             merged_head: beside.forge.and_then(|word| word.merged_head.clone()),
         };
-        let merge = match open(context, &workspace.path) {
-            Tree::Whole(worktree) => {
+        let merge = match open(context, workspace) {
+            Opened::Whole(worktree) => {
                 Box::pin(self.judge_tree(context, workspace, &worktree, &upstream, &hold, &mut findings)).await
             }
-            Tree::Missing => self.judge_missing(context, workspace, &upstream, &mut findings).await,
-            Tree::RootMissing => {
+            Opened::Missing => self.judge_missing(context, workspace, &upstream, &mut findings).await,
+            Opened::RootMissing => {
                 let root = tree_root(&workspace.path).display();
                 let detail = format!("`{root}` is not there or not marked: is its disk mounted?");
                 findings.add(ReasonCode::Unverifiable, detail, Vec::new());
                 Merge::Unknown { detail: "its files are out of reach".to_owned() }
             }
-            Tree::Damaged(error) => {
+            Opened::Damaged(error) => {
                 let code = match error {
                     spinney_git::Error::MainCheckout { .. } => ReasonCode::MainCheckout,
                     _ => ReasonCode::Unverifiable,
@@ -172,7 +171,7 @@ impl Engine {
         findings: &mut Findings,
     ) -> Merge {
         let moved = match find_admin_dir(context, workspace) {
-            Ok(admin_dir) => admin_dir.map(|admin_dir| Worktree::moved(&context.git, &workspace.path, &admin_dir)),
+            Ok(admin_dir) => admin_dir.map(|admin_dir| tree::moved(context, workspace, &workspace.path, &admin_dir)),
             Err(error) => {
                 findings.unverifiable("what git has of it", error);
                 None
@@ -180,7 +179,7 @@ impl Engine {
         };
         if let Some(worktree) = &moved {
             files::judge_operation(worktree, findings);
-            match context.git.count_staged(worktree.admin_dir(), "HEAD").await {
+            match worktree.count_staged("HEAD").await {
                 Ok(0) => {}
                 Ok(count) => findings.number(ReasonCode::Dirty, count, Some("staged"), Vec::new()),
                 Err(error) => findings.unverifiable("what is staged", error),
@@ -198,7 +197,7 @@ impl Engine {
         {
             findings.running(&job);
         }
-        if let Tree::Damaged(error @ spinney_git::Error::MainCheckout { .. }) = open(context, &workspace.path) {
+        if let Opened::Damaged(error @ spinney_git::Error::MainCheckout { .. }) = open(context, workspace) {
             findings.add(ReasonCode::MainCheckout, error.to_string(), Vec::new());
         }
         Held::look(&workspace.path).judge(&mut findings);
@@ -210,7 +209,7 @@ impl Engine {
         &self,
         context: &Context,
         workspace: &Workspace,
-        worktree: &Worktree,
+        worktree: &Tree,
         upstream: &Upstream,
         hold: &Hold,
         findings: &mut Findings,
@@ -267,10 +266,10 @@ impl Engine {
 
     /// How a workspace's branch stands to its base, without a look at its files.
     pub(crate) async fn merge_of(&self, context: &Context, workspace: &Workspace) -> Merge {
-        let tree = match open(context, &workspace.path) {
-            Tree::Whole(worktree) => Some(worktree),
-            Tree::Missing => None,
-            Tree::RootMissing | Tree::Damaged(_) => {
+        let tree = match open(context, workspace) {
+            Opened::Whole(worktree) => Some(worktree),
+            Opened::Missing => None,
+            Opened::RootMissing | Opened::Damaged(_) => {
                 return Merge::Unknown { detail: "its files can't be inspected".to_owned() };
             }
         };

@@ -11,10 +11,12 @@
 use std::path::{Path, PathBuf};
 
 use spinney_core::{BranchName, Workspace};
-use spinney_git::{PinStamp, RepositoryLock, Worktree};
+use spinney_git::{PinStamp, RepositoryLock};
 
+use super::finding::{find_admin_dir, nested_admin_dirs};
 use super::marker::Removal;
-use super::worktree::{find_admin_dir, nested_admin_dirs, rescue_ref, trashed_admin_dir};
+use super::moving::{rescue_ref, trashed_admin_dir};
+use super::provider;
 use crate::Result;
 use crate::context::Context;
 
@@ -77,7 +79,7 @@ impl<'a> Rescue<'a> {
     /// Where HEAD is, by the admin dir's own word. A branch that somebody moved from elsewhere is not this worktree's
     /// doing: its own log does not name that commit.
     async fn load_removal(&self, admin_dir: &Path, known: &Removal) -> Result<Removal> {
-        let tree = Worktree::moved(&self.context.git, &self.workspace.path, admin_dir);
+        let tree = provider::of(self.workspace).moved(self.context, &self.workspace.path, admin_dir);
         let Ok(head) = tree.load_head().await else { return Ok(known.clone()) };
         let branch = head.branch().cloned();
         let tip = match &branch {

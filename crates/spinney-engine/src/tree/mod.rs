@@ -1,0 +1,27 @@
+//! Everything that concerns a workspace on disk and in git: making and unmaking it, and every question about it.
+//!
+//! A [`provider`] makes trees and opens them; the row's `provider` says which one. What it gives is a [`Tree`], which owns
+//! every git question about one workspace. Nothing outside this folder asks git about a workspace in another way. None of
+//! it deletes a tree in place: what goes is renamed first.
+
+mod finding;
+pub(crate) mod homes;
+mod making;
+pub(crate) mod marker;
+mod moving;
+mod opening;
+mod provider;
+pub(crate) mod rescue;
+mod workspace;
+mod worktree;
+
+pub(crate) use finding::{
+    all_admin_dirs_in, check_nested, check_not_moved, find_admin_dir, find_admin_dir_of, was_handed_out,
+};
+pub(crate) use making::{discard, drop_made_branch, make, populate, retire_admin_dir};
+pub(crate) use moving::{
+    ASIDE, LOCKED_BY_SPINNEY, TRASH_BESIDE, bring_back, has_begun_to_move, lock_reason, move_if_there, move_to_trash,
+    rescue_ref, set_locks_aside, trash_place, trashed_admin_dir,
+};
+pub(crate) use opening::{Opened, is_missing, is_of_other_home, linked, moved, open, require};
+pub use workspace::Tree;
