@@ -114,7 +114,7 @@ impl Engine {
         {
             return Ok(());
         }
-        let needed = context.git.load_tree_bytes(commit).await?;
+        let needed = context.load_tree_bytes(commit).await?;
         if free < kept.saturating_add(needed) {
             return Err(Error::LowDisk { free, needed, kept });
         }
@@ -126,7 +126,7 @@ impl Engine {
 
     /// The directory that new workspaces of a repository go to, as far as it is the same for all.
     fn tree_parent(&self, context: &Context) -> std::path::PathBuf {
-        let root = context.git.root().unwrap_or_else(|| context.git.common_dir());
+        let root = context.place();
         let sample = context.config().workspace.path.expand(|placeholder| match placeholder {
             Placeholder::Home => self.home.root().display().to_string(),
             Placeholder::Root => root.display().to_string(),

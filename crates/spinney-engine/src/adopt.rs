@@ -54,13 +54,13 @@ impl Engine {
         }
         // Listing worktrees is slow where there are many; without a hint only a branch that exists can be in one.
         let own_exists = match &own {
-            Some(own) => context.git.load_branch(own).await?.is_some(),
+            Some(own) => context.load_branch(own).await?.is_some(),
             None => false,
         };
         if hints.is_empty() && !own_exists {
             return Ok(None);
         }
-        let entries = context.git.load_worktrees().await?;
+        let entries = context.load_worktrees().await?;
         let Some(entry) = find_match(&entries, &wanted, &hints) else { return Ok(None) };
         let Some(branch) = entry.branch.clone() else { return Ok(None) };
         if entry.is_main {
@@ -208,7 +208,7 @@ impl Engine {
 
     /// The linked worktrees of a repository that have no row.
     async fn unlisted(&self, context: &Context) -> Result<Vec<PathBuf>> {
-        let entries = context.git.load_worktrees().await?;
+        let entries = context.load_worktrees().await?;
         let mut unlisted = Vec::new();
         for entry in entries.into_iter().filter(|entry| !entry.is_main && entry.path.exists()) {
             if !self.is_known(&entry.path).await? {
@@ -296,7 +296,7 @@ impl Engine {
         }
         let locked = worktree.admin_dir().join("locked");
         if !locked.exists() {
-            let lock = context.git.lock("adopt").await?;
+            let lock = context.lock("adopt").await?;
             std::fs::write(&locked, format!("{}\n", lock_reason(&workspace.id)))
                 .map_err(Error::files(&locked, "written"))?;
             drop(lock);

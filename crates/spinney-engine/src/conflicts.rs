@@ -72,7 +72,7 @@ impl Engine {
         let mut workspaces = self.workspaces(Some(&context.repository.id), Among::Live).await?;
         workspaces.retain(|workspace| has_work(workspace.status));
         workspaces.sort_by(|a, b| a.name.cmp(&b.name));
-        let git = context.git.with_scratch_objects()?;
+        let git = context.with_scratch_objects()?;
         let mut conflicts = Conflicts::default();
         let mut lines = Vec::new();
         let questions: Vec<_> = workspaces.iter().map(|workspace| self.look_at(context, &git, workspace)).collect();

@@ -169,11 +169,11 @@ impl Engine {
     /// still exists.
     async fn find_lost_branch(&self, context: &Context, workspace: &Workspace) -> Result<(CommitId, bool)> {
         let branch = &workspace.branch;
-        if let Some(tip) = context.git.load_branch(branch).await? {
+        if let Some(tip) = context.load_branch(branch).await? {
             return Ok((tip, true));
         }
         let remote_tip = match self.remote(context).await? {
-            Some(remote) => context.git.load_remote_branch(&remote.name, branch).await?,
+            Some(remote) => context.load_remote_branch(&remote.name, branch).await?,
             None => None,
         };
         Ok((remote_tip.unwrap_or_else(|| workspace.base_commit.clone()), false))
@@ -377,7 +377,7 @@ impl Engine {
     /// Fills the path template in.
     pub(crate) fn expand_path(&self, context: &Context, id: &WorkspaceId, name: &str, branch: &BranchName) -> PathBuf {
         let repository = &context.repository;
-        let root = context.git.root().unwrap_or_else(|| context.git.common_dir());
+        let root = context.place();
         let now = Timestamp::now().to_string();
         let (date, time) = now.split_once('T').unwrap_or((&now, ""));
         let path = context.config().workspace.path.expand(|placeholder| match placeholder {
@@ -430,10 +430,10 @@ impl Engine {
         if std::fs::symlink_metadata(path).is_ok() {
             return Err(Error::PathTaken { path: path.to_owned() });
         }
-        if let Some(root) = context.git.root()
+        if let Some(root) = context.root()
             && path.starts_with(root)
-            && !path.starts_with(context.git.common_dir())
-            && !context.git.is_ignored(path).await?
+            && !path.starts_with(context.common_dir())
+            && !context.is_ignored(path).await?
         {
             return Err(Error::PathNotIgnored { path: path.to_owned() });
         }

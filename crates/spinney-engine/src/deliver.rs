@@ -7,7 +7,7 @@ use spinney_git::{Lease, Pushed, Wanted};
 
 use crate::context::Context;
 use crate::tree::marker::Marker;
-use crate::tree::{Opened, open};
+use crate::tree::{self, Opened, open};
 use crate::{Engine, Error, Result, events};
 
 /// What a delivery found or did.
@@ -24,14 +24,14 @@ impl Engine {
     /// Where a push would go, without credentials; none where there is no remote.
     pub async fn push_url(&self, context: &Context) -> Result<Option<String>> {
         let Some(remote) = self.remote(context).await? else { return Ok(None) };
-        Ok(Some(context.git.load_push_url(&remote.name).await?))
+        Ok(Some(context.load_push_url(&remote.name).await?))
     }
 
     /// The commits that the remote says it has, as far as they are here; none where there is no remote.
     pub async fn remote_tips(&self, context: &Context) -> Result<Vec<CommitId>> {
         let Some(remote) = self.remote(context).await? else { return Ok(Vec::new()) };
         let credential = self.credential(&context.repository)?;
-        Ok(context.git.load_remote_tips(&remote.name, credential.as_ref()).await?)
+        Ok(context.load_remote_tips(&remote.name, credential.as_ref()).await?)
     }
 
     /// Pushes a commit of a workspace to a branch of its remote; none where there is no remote. What was pushed from this
@@ -48,15 +48,15 @@ impl Engine {
         if workspace.branch != *branch {
             // An agent may rename its branch; one that the remote has already is somebody else's.
             let wanted = Wanted { branches: vec![branch.clone()], ..Wanted::default() };
-            context.git.fetch(&remote.name, &wanted, Duration::ZERO, credential.as_ref()).await?;
-            let theirs = context.git.load_remote_branch(&remote.name, branch).await?;
+            context.fetch(&remote.name, &wanted, Duration::ZERO, credential.as_ref()).await?;
+            let theirs = context.load_remote_branch(&remote.name, branch).await?;
             if theirs.is_some_and(|tip| tip != *commit) {
                 return Err(Error::ForeignBranch { branch: branch.clone(), remote: remote.name });
             }
         }
         let ours = workspace.metadata.pushed_commit.clone().filter(|_| workspace.branch == *branch);
         let lease = ours.map_or(Lease::Absent, Lease::At);
-        Ok(Some(context.git.push(&remote.name, commit, branch, &lease, credential.as_ref()).await?))
+        Ok(Some(tree::push(context, &remote.name, commit, branch, &lease, credential.as_ref()).await?))
     }
 
     /// Notes how long a workspace is kept after its job: from then on it counts as stale.

@@ -33,6 +33,22 @@ const STAGED: &str = "staged";
 const WORTH_A_THREAD: usize = 1000;
 const MOST_THREADS: usize = 4;
 
+/// A repository's main checkout, and what all its workspaces share.
+#[derive(Debug, Clone)]
+pub struct MainCheckout {
+    git: Repository,
+}
+
+impl MainCheckout {
+    pub(crate) fn new(git: Repository) -> Self {
+        Self { git }
+    }
+
+    pub(crate) fn git(&self) -> &Repository {
+        &self.git
+    }
+}
+
 /// What a main checkout was like at one moment.
 #[derive(Debug)]
 pub struct CheckoutPrint {
@@ -67,7 +83,8 @@ enum Found {
 impl CheckoutPrint {
     /// Looks at the main checkout of a repository; none where it has none. What changed after `since`, the start of the
     /// job, counts as its change.
-    pub async fn look(git: &Repository, since: SystemTime) -> Result<Option<Self>> {
+    pub async fn look(checkout: &MainCheckout, since: SystemTime) -> Result<Option<Self>> {
+        let git = checkout.git();
         let Some(root) = git.root().map(Path::to_owned) else { return Ok(None) };
         let (listed, branch, commit) =
             tokio::join!(git.load_checkout_files(), git.load_head_branch(), git.load_commit("HEAD"));

@@ -50,7 +50,7 @@ async fn standing(
     remote: Option<&str>,
     live: &[Workspace],
 ) -> Result<Standing> {
-    let existing = match context.git.branch_conflict(branch).await? {
+    let existing = match context.branch_conflict(branch).await? {
         Some(existing) => Some(existing),
         None => live.iter().map(|row| row.branch.as_str()).find(|other| is_beside(branch, other)).map(str::to_owned),
     };
@@ -58,13 +58,13 @@ async fn standing(
         let above = branch.as_str().starts_with(&format!("{existing}/"));
         return Ok(if above { Standing::Impossible { existing } } else { Standing::Taken });
     }
-    if context.git.load_branch(branch).await?.is_some() {
+    if context.load_branch(branch).await?.is_some() {
         return Ok(Standing::Taken);
     }
     if let Some(remote) = remote {
         let wanted = Wanted { branches: vec![branch.clone()], ..Wanted::default() };
-        let said = context.git.load_known(remote, &wanted).is_some_and(|known| known.missing.is_empty());
-        if said || context.git.is_taken_at(remote, branch).await? {
+        let said = context.load_known(remote, &wanted).is_some_and(|known| known.missing.is_empty());
+        if said || context.is_taken_at(remote, branch).await? {
             return Ok(Standing::Taken);
         }
     }

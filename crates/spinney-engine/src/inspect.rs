@@ -84,8 +84,8 @@ impl Engine {
                 None => Some("detached".to_owned()),
             };
             if let (Some(tip), Some(base)) = (head.commit(), self.base_tip(context, workspace).await) {
-                details.distance = context.git.load_ahead_behind(tip, &base).await.ok();
-                let merge = context.git.load_merge(tip, &base, &workspace.base_commit).await;
+                details.distance = context.load_ahead_behind(tip, &base).await.ok();
+                let merge = context.load_merge(tip, &base, &workspace.base_commit).await;
                 details.merged = matches!(merge, Ok(Merge::Merged(_)));
             }
         }

@@ -86,7 +86,7 @@ impl Engine {
 
     /// All that the repository's configuration runs, and what of it nobody agreed to yet.
     pub async fn load_own_settings(&self, context: &Context) -> Result<(OwnSettings, Vec<Executing>)> {
-        let own = context.git.load_own_settings().await?;
+        let own = context.load_settings().await?;
         let accepted = Accepted::load(&self.home.settings_of(&context.repository.id))?.unwrap_or_default();
         let new = own.executing.iter().filter(|setting| !accepted.settings.contains(&pair(setting)));
         let new = new.cloned().collect();

@@ -51,7 +51,7 @@ impl Engine {
         request: &Request,
         observer: Observer<'_>,
     ) -> Result<(Context, Plan)> {
-        if !context.git.has_commits().await? {
+        if !context.has_commits().await? {
             return Err(Error::EmptyRepository { name: context.repository.name });
         }
         let wanted = wanted(&context, request);
@@ -67,7 +67,7 @@ impl Engine {
         };
         let plan = plan_branch(&context, request, free, &base, remote.as_ref()).await?;
         if plan.new_branch
-            && let Some(existing) = context.git.branch_conflict(&plan.branch).await?
+            && let Some(existing) = context.branch_conflict(&plan.branch).await?
         {
             return Err(Error::BranchConflict { branch: plan.branch, existing });
         }
@@ -85,7 +85,7 @@ impl Engine {
         let Some(remote) = self.remote(context).await? else { return Ok(None) };
         let name = remote.name;
         let settings = &context.config().workspace;
-        let before = context.git.load_known(&name, wanted);
+        let before = context.load_known(&name, wanted);
         if settings.fetch == Fetch::Never {
             return Ok(Some(Remote { name, known: before }));
         }
@@ -99,14 +99,14 @@ impl Engine {
             observer(Notice::Phase(Phase::Fetching { remote: name.clone() }));
         }
         let fetched = match self.credential(&context.repository) {
-            Ok(credential) => context.git.fetch(&name, wanted, max_age, credential.as_ref()).await,
+            Ok(credential) => context.fetch(&name, wanted, max_age, credential.as_ref()).await,
             Err(error) => return Err(error),
         };
         match fetched {
             Ok(known) => Ok(Some(Remote { name, known: Some(known) })),
             Err(source) if settings.fetch == Fetch::Require => Err(Error::Fetch { remote: name, source }),
             Err(error) => {
-                let at = before.as_ref().map(|known| known.at).or_else(|| context.git.load_fetched_by_hand(&name));
+                let at = before.as_ref().map(|known| known.at).or_else(|| context.load_fetched_by_hand(&name));
                 let age = at.map(|at| at.elapsed());
                 let warning = Warning::FetchFailed { remote: name.clone(), cause: error.to_string(), age };
                 observer(Notice::Warning(warning));
@@ -122,14 +122,14 @@ impl Engine {
         let wanted = Wanted { default_branch: true, branches: Vec::new(), pulls: Vec::new() };
         let remote = self.remote(context).await?;
         let remote =
-            remote.map(|remote| Remote { known: context.git.load_known(&remote.name, &wanted), name: remote.name });
+            remote.map(|remote| Remote { known: context.load_known(&remote.name, &wanted), name: remote.name });
         find_base(context, base, remote.as_ref()).await
     }
 
     /// The base that work starts from unless it says otherwise, fetched where what is known is too old; with the
     /// configuration that holds there.
     pub(crate) async fn fresh_base(&self, context: Context, observer: Observer<'_>) -> Result<(Context, Base)> {
-        if !context.git.has_commits().await? {
+        if !context.has_commits().await? {
             return Err(Error::EmptyRepository { name: context.repository.name });
         }
         let named = context.config().workspace.base.clone();
@@ -148,7 +148,7 @@ impl Engine {
         base: Option<&BranchName>,
     ) -> Result<(Option<BranchName>, CommitId)> {
         let base = self.known_base(context, base).await?;
-        let Some(tip) = context.git.load_branch(branch).await? else {
+        let Some(tip) = context.load_branch(branch).await? else {
             return Err(Error::MissingHead {
                 what: format!("branch `{branch}`"),
                 looked_for: vec![branch.local_ref()],
@@ -188,7 +188,7 @@ async fn lacks_named(context: &Context, request: &Request, known: &Known) -> Res
         return Ok(true);
     }
     match &request.sha {
-        Some(sha) => Ok(context.git.load_commit(sha.as_str()).await?.is_none()),
+        Some(sha) => Ok(context.load_commit(sha.as_str()).await?.is_none()),
         None => Ok(false),
     }
 }
@@ -214,16 +214,16 @@ async fn find_base(context: &Context, base: Option<&BranchName>, remote: Option<
     };
     let mut looked_for = Vec::new();
     if let Some(remote) = remote {
-        if let Some(tip) = context.git.load_remote_branch(&remote.name, &name).await? {
+        if let Some(tip) = context.load_remote_branch(&remote.name, &name).await? {
             return Ok(Base { shown: format!("{}/{name}", remote.name), branch: Some(name), tip });
         }
         looked_for.push(format!("{}/{name}", remote.name));
     }
-    if let Some(tip) = context.git.load_branch(&name).await? {
+    if let Some(tip) = context.load_branch(&name).await? {
         return Ok(Base { shown: name.to_string(), branch: Some(name), tip });
     }
     looked_for.push(name.local_ref());
-    if let Some(tip) = context.git.load_commit(name.as_str()).await? {
+    if let Some(tip) = context.load_commit(name.as_str()).await? {
         return Ok(Base { shown: name.to_string(), branch: None, tip });
     }
     looked_for.push(format!("tag or commit {name}"));
@@ -236,7 +236,7 @@ async fn default_base(context: &Context, remote: Option<&Remote>) -> Result<Base
     let Some(remote) = remote else { return Err(Error::NoBase { repository: repository.clone() }) };
     let branch = match &remote.known {
         Some(known) => known.default_branch.clone(),
-        None => context.git.load_remote_head(&remote.name).await?,
+        None => context.load_remote_head(&remote.name).await?,
     };
     let head = format!("{}/HEAD", remote.name);
     let Some(branch) = branch else {
@@ -245,7 +245,7 @@ async fn default_base(context: &Context, remote: Option<&Remote>) -> Result<Base
             looked_for: vec![format!("the branch that {head} names")],
         });
     };
-    match context.git.load_remote_branch(&remote.name, &branch).await? {
+    match context.load_remote_branch(&remote.name, &branch).await? {
         Some(tip) => Ok(Base { shown: format!("{}/{branch}", remote.name), branch: Some(branch), tip }),
         None => {
             let looked_for = vec![format!("{}/{branch}", remote.name)];
@@ -269,11 +269,11 @@ async fn plan_branch(
         Some(head) => head.clone(),
         None => request.branch.clone().unwrap_or_else(|| request.work.default_branch()),
     };
-    if let Some(tip) = context.git.load_branch(&branch).await? {
+    if let Some(tip) = context.load_branch(&branch).await? {
         return existing(context, base, remote, branch, tip, Continued::Local).await;
     }
     let remote_tip = match remote {
-        Some(remote) if !is_missing(remote, &branch) => context.git.load_remote_branch(&remote.name, &branch).await?,
+        Some(remote) if !is_missing(remote, &branch) => context.load_remote_branch(&remote.name, &branch).await?,
         _ => None,
     };
     if let Some(tip) = remote_tip {
@@ -345,16 +345,16 @@ async fn base_commit(context: &Context, base: &Base, start: &CommitId) -> Result
         return Ok(base.tip.clone());
     }
     // Without a common ancestor all of the branch is its own: base's tip, which it does not contain, says just that.
-    Ok(context.git.load_merge_base(start, &base.tip).await?.unwrap_or_else(|| base.tip.clone()))
+    Ok(context.load_merge_base(start, &base.tip).await?.unwrap_or_else(|| base.tip.clone()))
 }
 
 /// The commit of a pull request: the SHA that was given, else what the forge keeps under `pull/N/head`.
 async fn find_pull(context: &Context, request: &Request, remote: Option<&Remote>) -> Result<(CommitId, String)> {
     let number = &request.work.key;
     let pull = format!("pull/{number}/head");
-    let fetched = context.git.load_ref(&format!("refs/spinney/pull/{number}")).await?;
+    let fetched = context.load_ref(&format!("refs/spinney/pull/{number}")).await?;
     if let Some(sha) = &request.sha {
-        return match context.git.load_commit(sha.as_str()).await? {
+        return match context.load_commit(sha.as_str()).await? {
             Some(commit) => Ok((commit, format!("{pull} {}", sha.short()))),
             None => Err(Error::MissingHead {
                 what: format!("commit `{sha}` of pull request {number}"),

@@ -193,7 +193,7 @@ impl Engine {
             },
         };
         let tip = match &branch {
-            Some(branch) => context.git.load_branch(branch).await?,
+            Some(branch) => context.load_branch(branch).await?,
             None => None,
         };
         let gone = matches!(verdict.merge, Merge::Merged(_) | Merge::Unstarted);
@@ -213,7 +213,7 @@ impl Engine {
         data: &mut RemoveData,
     ) -> Result<Vec<String>> {
         fail::point("remove.recorded")?;
-        let lock = context.git.lock("rm").await?;
+        let lock = context.lock("rm").await?;
         let mut rescue = Rescue::begin(context, workspace, &lock, &data.removal, data.forced).await?;
         fail::point("remove.pinned")?;
         running.operation.step = MOVING;
@@ -268,20 +268,20 @@ impl Engine {
         if !workspace.made_its_branch() {
             return Ok(false);
         }
-        let lock = context.git.lock("rm").await?;
-        if context.git.is_checked_out(branch).await? || context.git.load_branch(branch).await?.as_ref() != Some(tip) {
+        let lock = context.lock("rm").await?;
+        if context.is_checked_out(branch).await? || context.load_branch(branch).await?.as_ref() != Some(tip) {
             return Ok(false);
         }
-        context.git.delete_ref(&lock, &branch.local_ref(), tip).await?;
+        context.delete_ref(&lock, &branch.local_ref(), tip).await?;
         Ok(true)
     }
 
     /// Drops the branch of a stale workspace, although it is not merged: the rescue ref keeps its commits.
     pub(crate) async fn prune_branch(&self, context: &Context, workspace: &Workspace) -> Result<()> {
         let rescue = tree::rescue_ref(&workspace.id);
-        let tip = context.git.load_branch(&workspace.branch).await?;
-        let (Some(tip), Some(pin)) = (tip, context.git.load_ref(&rescue).await?) else { return Ok(()) };
-        if context.git.is_ancestor(&tip, &pin).await? {
+        let tip = context.load_branch(&workspace.branch).await?;
+        let (Some(tip), Some(pin)) = (tip, context.load_ref(&rescue).await?) else { return Ok(()) };
+        if context.is_ancestor(&tip, &pin).await? {
             self.delete_own_branch(context, workspace, &tip).await?;
         }
         Ok(())
@@ -339,7 +339,7 @@ impl Engine {
             self.undo_remove(operation, workspace, data.status, "its process died").await?;
             return Ok("undone");
         }
-        let lock = context.git.lock("rm").await?;
+        let lock = context.lock("rm").await?;
         tree::move_to_trash(&lock, context, &self.home, &workspace, &data.removal)?;
         let mut rescue = Rescue::resumed(context, &workspace, &lock);
         rescue.finish(&mut data.removal).await?;

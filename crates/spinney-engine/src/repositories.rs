@@ -365,7 +365,6 @@ impl Engine {
         let credential = self.credential(&context.repository)?;
         observer(Notice::Phase(Phase::Fetching { remote: remote.name.clone() }));
         context
-            .git
             .sync(&remote.name, credential.as_ref())
             .await
             .map_err(|source| Error::Fetch { remote: remote.name, source })
@@ -381,7 +380,7 @@ impl Engine {
         drop(db);
         self.drain_pool(context, &|_| {}).await?;
         self.drain_reading(context).await?;
-        let lock = context.git.lock("repo rm").await?;
+        let lock = context.lock("repo rm").await?;
         self.forget(repository).await?;
         drop(lock);
         if !repository.managed {

@@ -159,23 +159,23 @@ impl Engine {
             if let Head::Detached { rebasing: Some(branch), .. } = head {
                 return Err(taken(&branch, "a rebase of it is in progress, which knows no other name".to_owned()));
             }
-            return match context.git.load_branch(name).await? {
+            return match context.load_branch(name).await? {
                 Some(_) => Err(taken(name, "it exists already".to_owned())),
-                None => match context.git.branch_conflict(name).await? {
+                None => match context.branch_conflict(name).await? {
                     Some(existing) => Err(Error::BranchConflict { branch: name.clone(), existing }),
                     None => Ok(()),
                 },
             };
         }
         let Some(branch) = &data.removal.branch else { return Ok(()) };
-        let entries = context.git.load_worktrees().await?;
+        let entries = context.load_worktrees().await?;
         if let Some(entry) = entries.iter().find(|entry| entry.branch.as_ref() == Some(branch)) {
             return Err(taken(branch, format!("it is checked out at `{}`", entry.path.display())));
         }
-        if let Some(existing) = context.git.branch_conflict(branch).await? {
+        if let Some(existing) = context.branch_conflict(branch).await? {
             return Err(taken(branch, format!("`{existing}` is in its way: one would be a directory of the other")));
         }
-        match (context.git.load_branch(branch).await?, &data.removal.tip) {
+        match (context.load_branch(branch).await?, &data.removal.tip) {
             (Some(now), Some(then)) if now != *then => {
                 Err(taken(branch, format!("it was at {} and is at {} by now", then.short(), now.short())))
             }
@@ -186,12 +186,12 @@ impl Engine {
     /// Puts branch, admin dir and tree back. Idempotent.
     async fn move_back(&self, context: &Context, workspace: &Workspace, data: &RestoreData) -> Result<()> {
         fail::point("restore.recorded")?;
-        let lock = context.git.lock("restore").await?;
+        let lock = context.lock("restore").await?;
         let wanted = data.rename.as_ref().or(data.removal.branch.as_ref());
         if let (Some(branch), Some(tip)) = (wanted, &data.removal.tip)
-            && context.git.load_branch(branch).await?.is_none()
+            && context.load_branch(branch).await?.is_none()
         {
-            context.git.update_ref(&lock, &branch.local_ref(), tip, None).await?;
+            context.update_ref(&lock, &branch.local_ref(), tip, None).await?;
         }
         fail::point("restore.branch")?;
         tree::bring_back(&lock, context, &self.home, workspace, &data.removal)?;
@@ -201,8 +201,8 @@ impl Engine {
             match tree.load_head().await? {
                 Head::Branch { .. } => tree.set_head(&lock, branch).await?,
                 // It was on no branch and stays so; the branch is a name for where it is.
-                Head::Detached { commit, .. } if context.git.load_branch(branch).await?.is_none() => {
-                    context.git.update_ref(&lock, &branch.local_ref(), &commit, None).await?;
+                Head::Detached { commit, .. } if context.load_branch(branch).await?.is_none() => {
+                    context.update_ref(&lock, &branch.local_ref(), &commit, None).await?;
                 }
                 Head::Detached { .. } => {}
             }
@@ -243,7 +243,7 @@ impl Engine {
         data: &RestoreData,
         cause: &str,
     ) -> Result<()> {
-        let lock = context.git.lock("undo of restore").await?;
+        let lock = context.lock("undo of restore").await?;
         tree::move_to_trash(&lock, context, &self.home, &workspace, &data.removal)?;
         drop(lock);
         fail::point("restore.undo-moved")?;

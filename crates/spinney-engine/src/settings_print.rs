@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use spinney_core::names::cut_for_message;
 use spinney_git::Repository;
 
-use crate::escape::{CHANGED, DELETED, MOST_PATH_CHARACTERS, NEW};
+use crate::escape::{CHANGED, DELETED, MOST_PATH_CHARACTERS, MainCheckout, NEW};
 
 const CONFIG: &str = "config";
 const HOOKS: &str = "hooks";
@@ -37,8 +37,8 @@ struct Setting {
 impl SettingsPrint {
     /// Reads them; a few small files.
     #[must_use]
-    pub fn read(git: &Repository) -> Self {
-        let directory = git.common_dir();
+    pub fn read(checkout: &MainCheckout) -> Self {
+        let directory = checkout.git().common_dir();
         let hooks = fs::read_dir(directory.join(HOOKS)).into_iter().flatten().flatten();
         let hooks = hooks.take(MOST_HOOKS).map(|entry| Path::new(HOOKS).join(entry.file_name()));
         let paths = OTHERS.iter().map(PathBuf::from).chain([CONFIG.into()]).chain(hooks);
@@ -46,7 +46,8 @@ impl SettingsPrint {
     }
 
     /// What differs in a later print, by path: `.git/config (changed)`.
-    pub async fn compare(&self, git: &Repository, later: &Self) -> Vec<String> {
+    pub async fn compare(&self, checkout: &MainCheckout, later: &Self) -> Vec<String> {
+        let git = checkout.git();
         let mut told = Vec::new();
         let paths: BTreeSet<_> = self.0.keys().chain(later.0.keys()).collect();
         for path in paths {

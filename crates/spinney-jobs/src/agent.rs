@@ -70,14 +70,14 @@ impl Agent {
     /// The directory that `working_directory` means.
     #[must_use]
     pub fn directory(&self, context: &Context) -> PathBuf {
-        let root = context.git.root().unwrap_or_else(|| context.git.common_dir());
+        let root = context.place();
         let directory = root.join(&self.config.working_directory.root);
         directory.canonicalize().unwrap_or(directory)
     }
 
     /// The part of the repository that the agent starts in, where `working_directory` is one.
     pub(crate) fn subdirectory(&self, context: &Context) -> Option<PathBuf> {
-        let below = self.directory(context).strip_prefix(context.git.root()?).ok()?.to_owned();
+        let below = self.directory(context).strip_prefix(context.root()?).ok()?.to_owned();
         (!below.as_os_str().is_empty()).then_some(below)
     }
 
@@ -91,9 +91,9 @@ impl Agent {
             Some(url) => without_credentials(url),
             None => {
                 let place = self.directory(context);
-                let is_here = context.git.root().map_or(Path::new(root).is_relative(), |own| place.starts_with(own));
+                let is_here = context.root().map_or(Path::new(root).is_relative(), |own| place.starts_with(own));
                 let other = if is_here { None } else { spinney_git::Repository::locate(&place) };
-                other.filter(|other| other != context.git.common_dir())?;
+                other.filter(|other| other != context.common_dir())?;
                 place.display().to_string()
             }
         };

@@ -160,7 +160,7 @@ impl<'e> Jobs<'e> {
             });
         }
         let place = agent.directory(&context);
-        if agent.is_static() || context.git.root().is_none_or(|root| place.starts_with(root)) {
+        if agent.is_static() || context.root().is_none_or(|root| place.starts_with(root)) {
             return Ok((context, None));
         }
         let other = self.engine.repository(Some(&place.to_string_lossy()), self.engine.home().root()).await?;

@@ -131,10 +131,10 @@ impl Engine {
         branches.dedup();
         // Nothing is pruned here: a tracking branch may be the last that leads to a commit.
         let wanted = Wanted { default_branch: true, branches, pulls: Vec::new() };
-        let before = context.git.load_known(&remote.name, &wanted);
-        let fetched = context.git.fetch(&remote.name, &wanted, Duration::ZERO, credential.as_ref()).await;
+        let before = context.load_known(&remote.name, &wanted);
+        let fetched = context.fetch(&remote.name, &wanted, Duration::ZERO, credential.as_ref()).await;
         if let Err(error) = fetched {
-            let at = before.map(|known| known.at).or_else(|| context.git.load_fetched_by_hand(&remote.name));
+            let at = before.map(|known| known.at).or_else(|| context.load_fetched_by_hand(&remote.name));
             let age = at.map(|at| at.elapsed());
             let warning = Warning::FetchFailed { remote: remote.name, cause: error.to_string(), age };
             observer(Notice::Warning(warning));

@@ -7,14 +7,14 @@ use super::Check;
 use crate::context::Context;
 use crate::tree;
 use crate::tree::marker::Removal;
-use crate::tree::rescue::Rescue;
+use crate::tree::rescue::{self, Rescue};
 use crate::verdict::plural;
 use crate::{Engine, Result};
 
 impl Engine {
     pub(super) async fn check_refs(&self, context: &Context) -> Result<Vec<Check>> {
         let mut checks = Vec::new();
-        for broken in context.git.load_broken_refs().await? {
+        for broken in context.load_broken_refs().await? {
             let fact = format!(
                 "{} of {}: {}; `git fetch`, `git gc` and `git log --all` fail there",
                 self.shown(&broken).await?,
@@ -24,7 +24,7 @@ impl Engine {
             checks.push(Check::bad("refs", fact, "spinney doctor --fix"));
         }
         if let Some(warning) = mirror_warning(context).await? {
-            let name = context.git.load_mirrored_remote().await?.unwrap_or_default();
+            let name = context.load_mirrored_remote().await?.unwrap_or_default();
             let fix = format!("git config remote.{name}.fetch '+refs/heads/*:refs/remotes/{name}/*'");
             checks.push(Check::notice("mirror", warning, fix));
         }
@@ -37,7 +37,7 @@ impl Engine {
         for repository in self.repositories().await? {
             // One that is not there is told by the checks.
             let Ok(context) = self.known_repository(repository).await else { continue };
-            for broken in context.git.load_broken_refs().await? {
+            for broken in context.load_broken_refs().await? {
                 let left = if self.set_broken_ref_aside(&context, &broken).await? {
                     "the rest of it is kept"
                 } else {
@@ -52,13 +52,13 @@ impl Engine {
 
     /// Takes a ref away, and pins anew what there is to pin: what it led to, and what the trash still names.
     async fn set_broken_ref_aside(&self, context: &Context, broken: &BrokenRef) -> Result<bool> {
-        let lock = context.git.lock("doctor").await?;
-        let kept = context.git.set_ref_aside(&lock, broken).await?;
+        let lock = context.lock("doctor").await?;
+        let kept = context.set_ref_aside(&lock, broken).await?;
         let Some(id) = id_of(broken) else { return Ok(kept) };
         let admin_dir = tree::trashed_admin_dir(context, &id);
         let row = self.store.read().await?.workspace(&id).await?;
         if let (Some(workspace), Some(mut removal)) = (row, Removal::load(&admin_dir)) {
-            context.git.restore_rescue_ref(&lock, &admin_dir, &broken.name).await?;
+            rescue::restore_ref(context, &lock, &admin_dir, &broken.name).await?;
             Rescue::resumed(context, &workspace, &lock).finish(&mut removal).await?;
             return Ok(true);
         }
@@ -78,7 +78,7 @@ impl Engine {
 
 /// What to tell of a repository whose refs are a remote's; none where a fetch leaves ours alone.
 pub(crate) async fn mirror_warning(context: &Context) -> Result<Option<String>> {
-    let remote = context.git.load_mirrored_remote().await?;
+    let remote = context.load_mirrored_remote().await?;
     Ok(remote.map(|remote| {
         format!(
             "{} mirrors all refs of `{remote}`: `git fetch --prune` there deletes branches and rescue refs of workspaces",

@@ -47,7 +47,7 @@ pub(super) struct Repositories {
 impl Repositories {
     pub fn new(contexts: Vec<Context>, only_these: bool) -> Self {
         let contexts: HashMap<_, _> =
-            contexts.into_iter().map(|context| (context.git.common_dir().to_owned(), (context, true))).collect();
+            contexts.into_iter().map(|context| (context.common_dir().to_owned(), (context, true))).collect();
         let only = only_these.then(|| contexts.keys().cloned().collect());
         Self { contexts, only }
     }

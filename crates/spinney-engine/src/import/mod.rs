@@ -131,17 +131,17 @@ impl Engine {
             read.unwrap_or_else(|reason| collected.fail(path, tool::CLAUDE_WORKTREE_MANAGER, reason));
         }
         let in_home = roots::in_home(user_home, import.archon_home.as_deref());
-        let in_checkouts = contexts.iter().filter_map(|context| context.git.root()).flat_map(roots::in_checkout);
+        let in_checkouts = contexts.iter().filter_map(|context| context.root()).flat_map(roots::in_checkout);
         for (root, from) in in_home.into_iter().chain(in_checkouts) {
             roots::search(&root, from, &mut collected);
         }
         for context in contexts {
-            match context.git.load_worktrees().await {
+            match context.load_worktrees().await {
                 Ok(entries) => {
                     let linked = entries.into_iter().filter(|entry| !entry.is_main && !entry.bare);
                     collected.candidates.extend(linked.map(|entry| Candidate::new(entry.path, tool::GIT)));
                 }
-                Err(error) => collected.fail(context.git.common_dir(), tool::GIT, in_full(&error)),
+                Err(error) => collected.fail(context.common_dir(), tool::GIT, in_full(&error)),
             }
         }
         Ok(collected)

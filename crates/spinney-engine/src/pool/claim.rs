@@ -172,7 +172,7 @@ impl Engine {
                 fail::point("claim.moved")?;
             }
             Some(branch) => {
-                let lock = context.git.lock("new").await?;
+                let lock = context.lock("new").await?;
                 tree.start_branch(&lock, branch).await?;
             }
             None => {
@@ -180,7 +180,7 @@ impl Engine {
                     tree.move_to(&data.commit, lfs).await?;
                     fail::point("claim.moved")?;
                 }
-                let lock = context.git.lock("new").await?;
+                let lock = context.lock("new").await?;
                 tree.continue_branch(&lock, &workspace.branch).await?;
             }
         }
@@ -211,7 +211,7 @@ impl Engine {
         // A checkout outlives a killed Spinney.
         processes::end_started_with(SETUP_VARIABLE, operation.id.as_str());
         let mut member = as_member(workspace.clone(), WorkspaceStatus::Warm)?;
-        let lock = context.git.lock("undo of new").await?;
+        let lock = context.lock("undo of new").await?;
         if let Opened::Whole(tree) = tree::open(context, &workspace) {
             let mut head = tree.load_head().await?;
             if is_ahead_of_head(&tree, &head, data).await {

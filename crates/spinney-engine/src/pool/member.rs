@@ -219,8 +219,7 @@ impl Engine {
             }
         };
         let listing = self.list_member(context, &workspace, tree).await;
-        let tree =
-            if is_template(&workspace) { context.git.load_tree(&workspace.base_commit).await.ok() } else { None };
+        let tree = if is_template(&workspace) { context.load_tree(&workspace.base_commit).await.ok() } else { None };
         let warm = Warm { listing, tree, ..warm };
         let settled = self.settle_member(&running.operation, workspace, warm).await?;
         running.lock.discard();

@@ -34,7 +34,7 @@ impl Engine {
         for directory in &context.config().workspace.artifacts {
             let directory = Path::new(directory);
             let from_template = template.filter(|template| template.join(directory).is_dir());
-            let Some(source) = from_template.or_else(|| context.git.root()) else { continue };
+            let Some(source) = from_template.or_else(|| context.root()) else { continue };
             if !source.join(directory).is_dir() {
                 continue;
             }
@@ -53,7 +53,7 @@ impl Engine {
         template: &Workspace,
         tree: &Tree,
     ) -> Result<()> {
-        let Some(root) = context.git.root() else { return Ok(()) };
+        let Some(root) = context.root() else { return Ok(()) };
         let index = Index::load(&tree.admin_dir().join("index"), ObjectFormat::of(&template.base_commit))?;
         for directory in context.config().workspace.artifacts.iter().map(Path::new) {
             let place = template.path.join(directory);
@@ -61,7 +61,7 @@ impl Engine {
                 && place.is_dir()
                 && !passes_link(&template.path, &directory.join("x"))
                 && !index.entries().iter().any(|entry| entry.path().starts_with(directory))
-                && context.git.is_ignored(&directory.join("x")).await?
+                && context.is_ignored(&directory.join("x")).await?
             {
                 disk::delete_moved_aside(&place).map_err(Error::files(&place, "deleted"))?;
             }
@@ -88,7 +88,7 @@ impl Engine {
         if TIED.iter().any(|name| from.join(name).symlink_metadata().is_ok()) {
             return Ok(Some("it holds absolute paths; have `setup` build it in place"));
         }
-        if context.git.root().is_some() && !context.git.is_ignored(&directory.join("x")).await? {
+        if context.root().is_some() && !context.is_ignored(&directory.join("x")).await? {
             return Ok(Some("git does not ignore it"));
         }
         if let Some(parent) = to.parent() {

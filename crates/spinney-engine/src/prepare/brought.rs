@@ -50,15 +50,15 @@ impl Engine {
     /// commit has is nobody's copy.
     pub async fn load_brought(&self, context: &Context, workspace: &Workspace) -> Result<Brought> {
         let mut brought = self.store.read().await?.brought(&workspace.id).await?.unwrap_or_default();
-        if let Some(root) = context.git.root() {
-            let files = context.git.load_ignored(&copy::load_patterns(context, root)?).await?;
+        if let Some(root) = context.root() {
+            let files = context.load_ignored(&copy::load_patterns(context, root)?).await?;
             let same = files.iter().filter(|file| is_same_as_in_main_checkout(context, &workspace.path, file));
             brought.copied.extend(same.map(|file| path_text(file)));
             brought.directories.extend(artifacts_in(context, workspace));
         }
         for paths in [&mut brought.copied, &mut brought.directories] {
             let listed: Vec<_> = paths.iter().map(|path| text_path(path)).collect();
-            for path in context.git.load_existing_paths(&workspace.base_commit, &listed).await? {
+            for path in context.load_existing_paths(&workspace.base_commit, &listed).await? {
                 paths.remove(&path_text(&path));
             }
         }

@@ -40,12 +40,12 @@ pub(crate) async fn carry_over(
     observer: Observer<'_>,
 ) -> Result<Carried> {
     let mut carried = Carried::new();
-    let Some(root) = context.git.root() else { return Ok(carried) };
+    let Some(root) = context.root() else { return Ok(carried) };
     let patterns = load_patterns(context, root)?;
     if patterns.is_empty() {
         return Ok(carried);
     }
-    let files = context.git.load_ignored(&patterns).await?;
+    let files = context.load_ignored(&patterns).await?;
     observer(Notice::Phase(Phase::CopyingFiles { count: files.len() }));
     for file in files {
         let (name, copy) = (path_text(&file), tree.join(&file));
@@ -167,7 +167,7 @@ pub(crate) fn leaves_tree(file: &Path, target: &Path) -> bool {
 
 /// Whether a file in a tree is the very one that was carried over from the main checkout, and so is no loss.
 pub(crate) fn is_same_as_in_main_checkout(context: &Context, tree: &Path, file: &Path) -> bool {
-    let Some(root) = context.git.root() else { return false };
+    let Some(root) = context.root() else { return false };
     let (original, copied): (PathBuf, PathBuf) = (root.join(file), tree.join(file));
     let both = (fs::symlink_metadata(&original), fs::symlink_metadata(&copied));
     match both {

@@ -36,7 +36,7 @@ impl Engine {
             name: workspace.name.as_str(),
             item: &workspace.work.key,
             title: workspace.title.as_deref().unwrap_or_default(),
-            root: context.git.root().unwrap_or_else(|| context.git.common_dir()),
+            root: context.place(),
             strategy: "git_worktree",
         };
         let mut variables = told.variables();

@@ -21,11 +21,11 @@ impl Engine {
                 Err(_) => return marker,
             },
         };
-        if context.git.is_ancestor(&marker.base_commit, &base.tip).await.unwrap_or(false) {
+        if context.is_ancestor(&marker.base_commit, &base.tip).await.unwrap_or(false) {
             return Marker { base_branch: base.branch, ..marker };
         }
-        let base_commit = match context.git.load_branch(&marker.branch).await {
-            Ok(Some(tip)) => context.git.load_merge_base(&tip, &base.tip).await.ok().flatten(),
+        let base_commit = match context.load_branch(&marker.branch).await {
+            Ok(Some(tip)) => context.load_merge_base(&tip, &base.tip).await.ok().flatten(),
             _ => None,
         };
         Marker { base_branch: base.branch, base_commit: base_commit.unwrap_or(base.tip), ..marker }
@@ -35,8 +35,8 @@ impl Engine {
     pub(super) async fn checked_path(&self, context: &Context, marker: &Marker) -> PathBuf {
         let (path, root) = (&marker.path, tree_root(&marker.path));
         let of_home = root.starts_with(self.home.root().join("trees"));
-        let in_git = path.starts_with(context.git.common_dir());
-        let ignored = context.is_in_checkout(root) && context.git.is_ignored(path).await.unwrap_or(false);
+        let in_git = path.starts_with(context.common_dir());
+        let ignored = context.is_in_checkout(root) && context.is_ignored(path).await.unwrap_or(false);
         if !in_git && (of_home || ignored || root.join(MARKER).exists()) {
             return path.clone();
         }

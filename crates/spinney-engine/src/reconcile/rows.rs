@@ -240,7 +240,7 @@ impl Engine {
     /// Where else the work of a damaged trash entry is.
     async fn what_is_left(&self, context: &Context, row: &Workspace) -> Result<String> {
         let rescue = tree::rescue_ref(&row.id);
-        Ok(match (self.archive_of(row), context.git.load_ref(&rescue).await?) {
+        Ok(match (self.archive_of(row), context.load_ref(&rescue).await?) {
             (Some(archive), _) => format!("`{}` still has it", archive.display()),
             (None, Some(_)) => format!("its commits are in `{rescue}`"),
             (None, None) => format!("its branch `{}` is all that may be left", row.branch),

@@ -17,7 +17,7 @@ use crate::{Engine, Error, Result, disk, events, home, links, pool};
 impl Engine {
     /// Worktrees that git knows and the store does not.
     pub(super) async fn reconcile_worktrees(&self, context: &Context, findings: &mut Findings) -> Result<()> {
-        for entry in context.git.load_worktrees().await?.into_iter().filter(|entry| !entry.is_main && !entry.bare) {
+        for entry in context.load_worktrees().await?.into_iter().filter(|entry| !entry.is_main && !entry.bare) {
             if self.store.read().await?.workspace_at(self.home.node(), &entry.path).await?.is_some() {
                 continue;
             }
@@ -147,7 +147,7 @@ impl Engine {
 
     /// Trash that the store does not know: a lost or older database.
     pub(super) async fn reconcile_trash(&self, context: &Context, findings: &mut Findings) -> Result<()> {
-        for admin_dir in directories(&context.git.state_dir())? {
+        for admin_dir in directories(&context.state_dir())? {
             let (Some(marker), Some(removal)) = (Marker::load(&admin_dir), Removal::load(&admin_dir)) else { continue };
             let tree = tree::trash_place(&self.home, &marker.path, marker.id.as_str());
             let known = self.store.read().await?.workspace(&marker.id).await?;
@@ -219,16 +219,16 @@ impl Engine {
         // In a member of the pool nobody but our own git has anything to do.
         let members = rows.iter().filter(|row| row.status == WorkspaceStatus::Warm);
         let indexes = members.filter_map(|row| Some(tree::find_admin_dir(context, row).ok()??.join("index.lock")));
-        let stale = indexes.filter(|lock| context.git.is_stale(lock));
-        for lock in context.git.stale_locks().into_iter().chain(stale) {
+        let stale = indexes.filter(|lock| context.is_stale(lock));
+        for lock in context.stale_locks().into_iter().chain(stale) {
             findings.done(format!("`{}` was left by a git that was killed", lock.display()), "deleted");
             if !findings.dry_run {
-                let _held = context.git.lock("cleanup").await?;
-                context.git.clear_if_stale(&lock);
+                let _held = context.lock("cleanup").await?;
+                context.clear_if_stale(&lock);
             }
         }
         let open = self.store.read().await?.open_operations(self.home.node()).await?;
-        let mut places = vec![self.home.root().join("trash"), context.git.state_dir()];
+        let mut places = vec![self.home.root().join("trash"), context.state_dir()];
         places.extend(tree_roots(rows).into_iter().map(|root| root.join(tree::TRASH_BESIDE)));
         for directory in places.iter().map(|place| directories(place)).collect::<Result<Vec<_>>>()?.concat() {
             let name = directory.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -270,7 +270,7 @@ impl Engine {
 
 /// Whether what was moved aside in the repository's git dir is another home's, or looks at what is.
 fn is_of_other_home(context: &Context, directory: &Path, workspace: Option<&str>) -> bool {
-    let looked_at = workspace.map(|id| context.git.state_dir().join(id));
+    let looked_at = workspace.map(|id| context.state_dir().join(id));
     [Some(directory.to_owned()), looked_at]
         .into_iter()
         .flatten()

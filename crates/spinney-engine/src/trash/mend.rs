@@ -23,7 +23,7 @@ impl Engine {
         if workspace.status != WorkspaceStatus::Trashed || admin_dir.exists() || !tree.exists() {
             return Ok(false);
         }
-        let tip = context.git.load_branch(&workspace.branch).await?;
+        let tip = context.load_branch(&workspace.branch).await?;
         let aside = admin_dir.with_extension("partial");
         disk::delete_moved_aside(&aside).map_err(Error::files(&aside, "deleted"))?;
         home::make_private_directory(&aside).map_err(Error::files(&aside, "made"))?;

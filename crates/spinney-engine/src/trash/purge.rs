@@ -235,7 +235,7 @@ impl Engine {
     /// Renames tree and admin dir out of the trash. Idempotent.
     async fn move_aside(&self, context: &Context, data: &PurgeData, operation: &Operation) -> Result<()> {
         let (tree_aside, admin_aside) = data.aside(operation);
-        let lock = context.git.lock("purge").await?;
+        let lock = context.lock("purge").await?;
         fail::point("purge.moving")?;
         tree::move_if_there(&data.tree, &tree_aside)?;
         fail::point("purge.tree-moved")?;
@@ -247,7 +247,7 @@ impl Engine {
     /// Undoes it. Idempotent.
     async fn bring_back_aside(&self, context: &Context, operation: &Operation, data: &PurgeData) -> Result<()> {
         let (tree_aside, admin_aside) = data.aside(operation);
-        let _lock = context.git.lock("purge").await?;
+        let _lock = context.lock("purge").await?;
         tree::move_if_there(&admin_aside, &data.admin_dir)?;
         tree::move_if_there(&tree_aside, &data.tree)
     }
@@ -310,10 +310,9 @@ impl Engine {
         let removal = Removal::load(&data.admin_dir);
         let Some((branch, tip)) = removal.and_then(|removal| removal.branch.zip(removal.tip)) else { return Ok(false) };
         let removed = tree::moved(context, workspace, &data.tree, &data.admin_dir);
-        Ok(context.git.load_branch(&branch).await?.is_none()
+        Ok(context.load_branch(&branch).await?.is_none()
             && removed.count_staged(tip.as_str()).await? == 0
             && context
-                .git
                 .is_rescue_needless(&tree::rescue_ref(&workspace.id), self.safe_places(context, workspace).await)
                 .await?)
     }
@@ -324,7 +323,7 @@ impl Engine {
         let remote = self.remote(context).await.ok().flatten();
         let branches = workspace.base_branch.iter().cloned().collect();
         let wanted = Wanted { default_branch: false, branches, pulls: Vec::new() };
-        let known = remote.and_then(|remote| context.git.load_known(&remote.name, &wanted));
+        let known = remote.and_then(|remote| context.load_known(&remote.name, &wanted));
         match (known, workspace.removed_at) {
             (Some(known), Some(removed_at)) if known.at >= removed_at => Elsewhere::HereOrRemote,
             _ => Elsewhere::Here,
@@ -391,9 +390,9 @@ impl Engine {
         if archived {
             return Ok(());
         }
-        let lock = context.git.lock("purge").await?;
+        let lock = context.lock("purge").await?;
         let elsewhere = self.safe_places(context, workspace).await;
-        context.git.drop_rescue_if_needless(&lock, &tree::rescue_ref(&workspace.id), elsewhere).await?;
+        context.drop_rescue_if_needless(&lock, &tree::rescue_ref(&workspace.id), elsewhere).await?;
         Ok(())
     }
 

@@ -117,15 +117,16 @@ impl Engine {
         // The files that git writes next need them.
         rescue::bring_back(context, workspace, &admin_aside).await?;
         home::make_private_directory(&tree_aside).map_err(Error::files(&tree_aside, "made"))?;
+        let rebuilt = tree::moved(context, workspace, &tree_aside, &admin_aside);
+        let rebuilt = rebuilt.tagged(SETUP_VARIABLE, workspace.id.as_str());
         if !manifest.whole {
-            let rebuilt = tree::moved(context, workspace, &tree_aside, &admin_aside);
-            rebuilt.tagged(SETUP_VARIABLE, workspace.id.as_str()).checkout_index().await?;
+            rebuilt.checkout_index().await?;
         }
         let mut laid_over = manifest.files_of_tree();
         for path in manifest.large.iter().map(|text| archive::unescape(text)) {
             if archive::stays_inside(&path)
                 && !passes_link(&tree_aside, &path)
-                && context.git.write_large_file(&tree_aside.join(&path)).await?
+                && rebuilt.write_large_file(&tree_aside.join(&path)).await?
             {
                 laid_over.insert(path);
             }

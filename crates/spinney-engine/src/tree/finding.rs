@@ -83,12 +83,12 @@ pub(crate) fn find_admin_dir_of(context: &Context, path: &Path) -> Result<Option
 
 /// The admin dirs of a provider's live trees.
 fn admin_dirs(context: &Context, provider: &dyn Provider) -> Result<Vec<PathBuf>> {
-    entries_of(&provider.admin_root(context.git.common_dir()))
+    entries_of(&provider.admin_root(context.git().common_dir()))
 }
 
 /// The admin dirs of all live trees of a repository.
 fn all_admin_dirs(context: &Context) -> Result<Vec<PathBuf>> {
-    all_admin_dirs_in(context.git.common_dir())
+    all_admin_dirs_in(context.git().common_dir())
 }
 
 /// The same of a repository whose common git dir is known.

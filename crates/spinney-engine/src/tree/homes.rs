@@ -54,7 +54,7 @@ impl Engine {
 }
 
 fn record(context: &Context, node: &NodeId) -> PathBuf {
-    context.git.state_dir().join("homes").join(node.as_str())
+    context.git().state_dir().join("homes").join(node.as_str())
 }
 
 /// Where a home said that it is.

@@ -21,7 +21,7 @@ use crate::{Error, Result, disk, fail};
 pub(crate) async fn make(context: &Context, workspace: &Workspace, start: Start<'_>) -> Result<Tree> {
     let path = &workspace.path;
     home::make_tree_root(tree_root(path)).map_err(Error::files(tree_root(path), "made"))?;
-    let lock = context.git.lock("new").await?;
+    let lock = context.git().lock("new").await?;
     let provider = provider::of(workspace);
     provider.register(context, &lock, workspace, start).await?;
     fail::point("create.registered")?;
@@ -66,8 +66,8 @@ pub(crate) async fn discard(
     made_branch: Option<&BranchName>,
 ) -> Result<Option<Vec<PathBuf>>> {
     let tree_aside = trash_place(home, &workspace.path, &format!("undo-{operation}"));
-    let admin_aside = context.git.state_dir().join(format!("undo-{operation}"));
-    let lock = context.git.lock("undo of new").await?;
+    let admin_aside = context.git().state_dir().join(format!("undo-{operation}"));
+    let lock = context.git().lock("undo of new").await?;
     // A `git worktree add` that was killed early leaves no HEAD: then there is nothing to have moved on.
     if let Ok(tree) = provider::of(workspace).open(context, &workspace.path)
         && fs::metadata(tree.admin_dir().join("HEAD")).is_ok_and(|head| head.len() > 0)
@@ -96,23 +96,23 @@ pub(crate) async fn drop_made_branch(
     commit: &CommitId,
 ) -> Result<()> {
     if let Some(branch) = branch
-        && context.git.load_branch(branch).await?.as_ref() == Some(commit)
-        && !context.git.is_checked_out(branch).await?
+        && context.git().load_branch(branch).await?.as_ref() == Some(commit)
+        && !context.git().is_checked_out(branch).await?
     {
-        context.git.delete_ref(lock, &branch.local_ref(), commit).await?;
+        context.git().delete_ref(lock, &branch.local_ref(), commit).await?;
     }
     Ok(())
 }
 
 /// Moves the admin dir of a vanished tree aside, so that its branch is free to be checked out again; it is kept.
 pub(crate) async fn retire_admin_dir(context: &Context, workspace: &Workspace) -> Result<()> {
-    let lock = context.git.lock("new").await?;
+    let lock = context.git().lock("new").await?;
     let Some(admin_dir) = find_admin_dir(context, workspace)? else { return Ok(()) };
     let stamp = spinney_core::Timestamp::now().as_millisecond();
     let rescue = format!("{}-lost-{stamp}", rescue_ref(&workspace.id));
     let message = format!("{}: {}", workspace.name, spinney_git::VANISHED);
-    context.git.pin_what_is_whole(&lock, &admin_dir, Some(&workspace.branch), &rescue, &message).await?;
+    context.git().pin_what_is_whole(&lock, &admin_dir, Some(&workspace.branch), &rescue, &message).await?;
     fail::point("create.lost-pinned")?;
-    move_if_there(&admin_dir, &context.git.state_dir().join(format!("{}-lost-{stamp}", workspace.id)))?;
+    move_if_there(&admin_dir, &context.git().state_dir().join(format!("{}-lost-{stamp}", workspace.id)))?;
     fail::point("create.lost-retired")
 }

@@ -6,12 +6,16 @@
 
 mod finding;
 pub(crate) mod homes;
+mod left_over;
 mod making;
 pub(crate) mod marker;
 mod moving;
 mod opening;
+mod own_branch;
 mod provider;
+mod pushing;
 pub(crate) mod rescue;
+mod tips;
 mod workspace;
 mod worktree;
 
@@ -24,4 +28,7 @@ pub(crate) use moving::{
     rescue_ref, set_locks_aside, trash_place, trashed_admin_dir,
 };
 pub(crate) use opening::{Opened, is_missing, is_of_other_home, linked, moved, open, require};
+pub use own_branch::OwnBranch;
+pub(crate) use pushing::push;
+pub use tips::tip_ref;
 pub use workspace::Tree;

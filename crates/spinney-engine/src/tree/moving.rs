@@ -65,7 +65,7 @@ pub(crate) fn bring_back(
     removal: &Removal,
 ) -> Result<()> {
     let admin_trash = trashed_admin_dir(context, &workspace.id);
-    let admin_root = provider::of(workspace).admin_root(context.git.common_dir());
+    let admin_root = provider::of(workspace).admin_root(context.git().common_dir());
     if admin_trash.exists() {
         fs::create_dir_all(&admin_root).map_err(Error::files(&admin_root, "made"))?;
         let name = free_admin_name(&admin_root, removal, &workspace.id);
@@ -164,7 +164,7 @@ pub(crate) fn rescue_ref(id: &WorkspaceId) -> String {
 
 /// Where git's admin dir of a removed workspace lies: as deep as before, so that its relative `commondir` stays true.
 pub(crate) fn trashed_admin_dir(context: &Context, id: &WorkspaceId) -> PathBuf {
-    context.git.state_dir().join(id.as_str())
+    context.git().state_dir().join(id.as_str())
 }
 
 /// Where the tree of a removed workspace lies: in the home, or beside the tree where that is another file system.

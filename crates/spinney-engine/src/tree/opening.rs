@@ -68,6 +68,13 @@ pub(crate) fn require(context: &Context, workspace: &Workspace) -> Result<Tree> 
     Ok(tree)
 }
 
+impl Context {
+    /// Opens a workspace's tree, which must be whole and of this home.
+    pub fn require_tree(&self, workspace: &Workspace) -> Result<Tree> {
+        require(self, workspace)
+    }
+}
+
 /// Opens a linked worktree of the repository that need not be a workspace.
 pub(crate) fn linked(context: &Context, path: &Path) -> spinney_git::Result<Tree> {
     LinkedWorktrees.open(context, path).map(Tree::new)

@@ -73,7 +73,7 @@ impl<'a> Rescue<'a> {
 
     fn stamp(&self, admin_dir: &Path, removal: &Removal) -> Result<PinStamp> {
         let branches: Vec<&BranchName> = removal.branch.iter().chain([&self.workspace.branch]).collect();
-        Ok(self.context.git.pin_stamp(admin_dir, &branches)?)
+        Ok(self.context.git().pin_stamp(admin_dir, &branches)?)
     }
 
     /// Where HEAD is, by the admin dir's own word. A branch that somebody moved from elsewhere is not this worktree's
@@ -83,7 +83,7 @@ impl<'a> Rescue<'a> {
         let Ok(head) = tree.load_head().await else { return Ok(known.clone()) };
         let branch = head.branch().cloned();
         let tip = match &branch {
-            Some(branch) => self.context.git.load_branch(branch).await?,
+            Some(branch) => self.context.git().load_branch(branch).await?,
             None => None,
         };
         if branch == known.branch && tip.as_ref().is_some_and(|tip| !is_last_in_log(admin_dir, tip.as_str())) {
@@ -104,7 +104,7 @@ impl<'a> Rescue<'a> {
         for nested in nested {
             self.pin_one(nested, None).await?;
         }
-        let (git, name) = (&self.context.git, rescue_ref(&self.workspace.id));
+        let (git, name) = (self.context.git(), rescue_ref(&self.workspace.id));
         let Some(pin) = git.load_ref(&name).await? else { return Ok(()) };
         let mut known = vec![self.workspace.base_commit.clone()];
         if let Some(base) = &self.workspace.base_branch {
@@ -120,7 +120,7 @@ impl<'a> Rescue<'a> {
     }
 
     async fn pin_one(&mut self, admin_dir: &Path, branch: Option<&BranchName>) -> Result<()> {
-        let (git, name) = (&self.context.git, rescue_ref(&self.workspace.id));
+        let (git, name) = (self.context.git(), rescue_ref(&self.workspace.id));
         let message = format!("{}: {}", self.workspace.name, spinney_git::KEPT_ALIVE);
         if self.forced {
             let pinned = git.pin_what_is_whole(self.lock, admin_dir, branch, &name, &message).await?;
@@ -141,14 +141,24 @@ fn is_last_in_log(admin_dir: &Path, commit: &str) -> bool {
 
 /// Gives git back what an admin dir in the trash keeps for it: large files, and the rescue ref where it is gone.
 pub(crate) async fn bring_back(context: &Context, workspace: &Workspace, admin_dir: &Path) -> Result<()> {
-    context.git.put_lfs_objects_back(admin_dir).await?;
-    let lock = context.git.lock("restore").await?;
-    context.git.restore_rescue_ref(&lock, admin_dir, &rescue_ref(&workspace.id)).await?;
+    context.git().put_lfs_objects_back(admin_dir).await?;
+    let lock = context.git().lock("restore").await?;
+    context.git().restore_rescue_ref(&lock, admin_dir, &rescue_ref(&workspace.id)).await?;
     Ok(())
+}
+
+/// Gives git back a rescue ref that is gone, from the bundle beside an admin dir in the trash, where there is one.
+pub(crate) async fn restore_ref(
+    context: &Context,
+    lock: &RepositoryLock,
+    admin_dir: &Path,
+    name: &str,
+) -> Result<bool> {
+    Ok(context.git().restore_rescue_ref(lock, admin_dir, name).await?)
 }
 
 /// Forgets what was kept, once the workspace is back.
 pub(crate) fn forget(context: &Context, admin_dir: &Path) {
-    context.git.drop_kept_lfs_objects(admin_dir);
-    context.git.drop_rescue_bundle(admin_dir);
+    context.git().drop_kept_lfs_objects(admin_dir);
+    context.git().drop_rescue_bundle(admin_dir);
 }

@@ -4,18 +4,18 @@
 //!
 //! [`Context`]: crate::Context
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use spinney_core::{BranchName, CommitId};
 use spinney_git::{
-    Credential, Files, Head, Identity, ObjectFormat, Proof, RepositoryLock, Result, Status, StatusOptions, Survey,
+    Credential, Files, Head, ObjectFormat, Proof, RepositoryLock, Result, Stash, Status, StatusOptions, Survey,
     Worktree,
 };
 
 /// One workspace's files, index, HEAD and branch.
 #[derive(Debug, Clone)]
 pub struct Tree {
-    git: Worktree,
+    pub(super) git: Worktree,
 }
 
 impl Tree {
@@ -41,6 +41,12 @@ impl Tree {
         self.git.admin_dir()
     }
 
+    /// The git dir that has its objects and refs.
+    #[must_use]
+    pub fn common_dir(&self) -> &Path {
+        self.git.repository().common_dir()
+    }
+
     pub(crate) fn admin_name(&self) -> &str {
         self.git.admin_name()
     }
@@ -51,6 +57,21 @@ impl Tree {
     /// Where HEAD is.
     pub async fn load_head(&self) -> Result<Head> {
         self.git.load_head().await
+    }
+
+    /// Where a branch is, as the workspace sees it.
+    pub async fn load_branch(&self, branch: &BranchName) -> Result<Option<CommitId>> {
+        self.git.repository().load_branch(branch).await
+    }
+
+    /// What is stashed; the stack of linked worktrees is the repository's.
+    pub(crate) async fn load_stashes(&self) -> Result<Vec<Stash>> {
+        self.git.repository().load_stashes().await
+    }
+
+    /// Whether a commit of it is in the history of another.
+    pub async fn is_ancestor(&self, ancestor: &CommitId, commit: &CommitId) -> Result<bool> {
+        self.git.repository().is_ancestor(ancestor, commit).await
     }
 
     /// What git sees that differs from HEAD.
@@ -65,11 +86,6 @@ impl Tree {
     /// What differs from HEAD, each file with its identity.
     pub async fn load_files(&self, ignored: bool) -> Result<Files> {
         self.git.load_files(ignored).await
-    }
-
-    /// What could be committed, each file with its identity.
-    pub async fn load_left_over(&self) -> Result<Files> {
-        self.git.load_left_over().await
     }
 
     pub(crate) fn load_operation_in_progress(&self) -> Option<&'static str> {
@@ -133,6 +149,11 @@ impl Tree {
         self.git.checkout_index().await
     }
 
+    /// Writes a large file in the place of its pointer, where it is here.
+    pub(crate) async fn write_large_file(&self, path: &Path) -> Result<bool> {
+        self.git.repository().write_large_file(path).await
+    }
+
     pub(crate) async fn write_plain_index(&self) -> Result<()> {
         self.git.write_plain_index().await
     }
@@ -165,8 +186,7 @@ impl Tree {
         self.git.start_branch(lock, branch).await
     }
 
-    /// Puts HEAD on a branch, and the files of it there.
-    pub async fn continue_branch(&self, lock: &RepositoryLock, branch: &BranchName) -> Result<()> {
+    pub(crate) async fn continue_branch(&self, lock: &RepositoryLock, branch: &BranchName) -> Result<()> {
         self.git.continue_branch(lock, branch).await
     }
 
@@ -176,16 +196,5 @@ impl Tree {
 
     pub(crate) async fn set_head(&self, lock: &RepositoryLock, branch: &BranchName) -> Result<()> {
         self.git.set_head(lock, branch).await
-    }
-
-    /// Commits some of the files that were listed; none where that changes nothing.
-    pub async fn commit_files(
-        &self,
-        files: &Files,
-        wanted: &[PathBuf],
-        message: &str,
-        fallback: &Identity,
-    ) -> Result<Option<CommitId>> {
-        self.git.commit_files(files, wanted, message, fallback).await
     }
 }

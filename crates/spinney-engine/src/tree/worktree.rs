@@ -26,15 +26,15 @@ impl Provider for LinkedWorktrees {
         Box::pin(async move {
             // Locked in git, so that a stray prune leaves it alone.
             let lock_reason = &lock_reason(&workspace.id);
-            Ok(context.git.add_worktree(lock, &AddWorktree { path: &workspace.path, start, lock_reason }).await?)
+            Ok(context.git().add_worktree(lock, &AddWorktree { path: &workspace.path, start, lock_reason }).await?)
         })
     }
 
     fn open(&self, context: &Context, path: &Path) -> spinney_git::Result<Worktree> {
-        Worktree::open(&context.git, path)
+        Worktree::open(context.git(), path)
     }
 
     fn moved(&self, context: &Context, path: &Path, admin_dir: &Path) -> Worktree {
-        Worktree::moved(&context.git, path, admin_dir)
+        Worktree::moved(context.git(), path, admin_dir)
     }
 }

@@ -80,7 +80,7 @@ async fn is_proved_clean(context: &Context, worktree: &Tree) -> bool {
     let Ok(head) = worktree.load_head().await else { return false };
     let Some(commit) = head.commit() else { return false };
     let look = worktree.prove_clean(ObjectFormat::of(commit));
-    let (proof, committed) = tokio::join!(look, context.git.load_tree(commit));
+    let (proof, committed) = tokio::join!(look, context.load_tree(commit));
     matches!((proof, committed), (Some(proof), Ok(tree)) if proof.tree().to_string() == tree)
 }
 

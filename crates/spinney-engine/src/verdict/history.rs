@@ -33,13 +33,13 @@ pub(super) async fn judge_branch(
         judge_submodules(worktree, findings).await;
     }
     if let Some(branch) = &branch {
-        judge_stashes(context, branch, findings).await;
+        judge_stashes(context, worktree, branch, findings).await;
     }
     if let Some(commit) = &detached {
         judge_detached(context, commit, findings).await;
     }
     let tip = match (&branch, detached) {
-        (Some(branch), _) => match context.git.load_branch(branch).await {
+        (Some(branch), _) => match tip_of(context, worktree, branch).await {
             Ok(tip) => tip,
             Err(error) => {
                 findings.unverifiable("where the branch is", &error);
@@ -52,6 +52,18 @@ pub(super) async fn judge_branch(
         return Merge::Unknown { detail: "it has no commit".to_owned() };
     };
     judge_tip(context, workspace, &tip, upstream, findings).await
+}
+
+/// Where a branch is, as the workspace sees it; where there is none, as the repository does.
+async fn tip_of(
+    context: &Context,
+    worktree: Option<&Tree>,
+    branch: &BranchName,
+) -> spinney_git::Result<Option<CommitId>> {
+    match worktree {
+        Some(tree) => tree.load_branch(branch).await,
+        None => context.load_branch(branch).await,
+    }
 }
 
 /// Merged, or pushed, or neither.
@@ -74,7 +86,7 @@ async fn judge_tip(
             findings.add(ReasonCode::Unmerged, detail.clone(), Vec::new());
         }
     }
-    match context.git.count_unpushed(tip, &workspace.base_commit).await {
+    match context.count_unpushed(tip, &workspace.base_commit).await {
         Ok(unpushed) if unpushed.count == 0 => {}
         Ok(unpushed) => {
             let items =
@@ -91,7 +103,7 @@ async fn judge_tip(
 async fn forge_evidence(context: &Context, tip: &CommitId, merged_head: Option<&CommitId>) -> Option<Evidence> {
     let head = merged_head?;
     // A head that was never fetched proves nothing.
-    let contained = head == tip || context.git.is_ancestor(tip, head).await.unwrap_or(false);
+    let contained = head == tip || context.is_ancestor(tip, head).await.unwrap_or(false);
     let detail = || format!("the forge merged its pull request at `{}`", head.short());
     contained.then(|| Evidence { kind: EvidenceKind::Forge, detail: detail() })
 }
@@ -116,7 +128,7 @@ pub(super) async fn merge_of_head(
 ) -> Merge {
     let tip = match worktree {
         Some(worktree) => worktree.load_head().await.map(|head| head.commit().cloned()),
-        None => context.git.load_branch(&workspace.branch).await,
+        None => context.load_branch(&workspace.branch).await,
     };
     match tip {
         Ok(Some(tip)) => merge_with(context, workspace, &tip, base).await,
@@ -125,8 +137,12 @@ pub(super) async fn merge_of_head(
     }
 }
 
-async fn judge_stashes(context: &Context, branch: &BranchName, findings: &mut Findings) {
-    match context.git.load_stashes().await {
+async fn judge_stashes(context: &Context, worktree: Option<&Tree>, branch: &BranchName, findings: &mut Findings) {
+    let stashes = match worktree {
+        Some(tree) => tree.load_stashes().await,
+        None => context.load_stashes().await,
+    };
+    match stashes {
         Ok(stashes) => {
             let own = stashes.into_iter().filter(|stash| stash.branch.as_deref() == Some(branch.as_str()));
             let items: Vec<String> = own.map(|stash| stash.message).collect();
@@ -139,7 +155,7 @@ async fn judge_stashes(context: &Context, branch: &BranchName, findings: &mut Fi
 }
 
 async fn judge_detached(context: &Context, commit: &CommitId, findings: &mut Findings) {
-    match context.git.count_unreferenced(commit).await {
+    match context.count_unreferenced(commit).await {
         Ok(0) => {}
         Ok(count) => {
             let count = usize::try_from(count).unwrap_or(usize::MAX);

@@ -281,10 +281,10 @@ impl Engine {
     pub(crate) async fn base_tip(&self, context: &Context, workspace: &Workspace) -> Option<CommitId> {
         let base = workspace.base_branch.as_ref()?;
         if let Ok(Some(remote)) = self.remote(context).await
-            && let Ok(Some(tip)) = context.git.load_remote_branch(&remote.name, base).await
+            && let Ok(Some(tip)) = context.load_remote_branch(&remote.name, base).await
         {
             return Some(tip);
         }
-        context.git.load_branch(base).await.ok().flatten()
+        context.load_branch(base).await.ok().flatten()
     }
 }

@@ -4,7 +4,7 @@ use spinney_core::{
     Consent, EvidenceKind, JobId, Merge, Reason, ReasonCode, Remover, Sweep, Work, Workspace, WorkspaceStatus,
 };
 use spinney_engine::{Context, Delivery, Error, ForgeWord, Removed, Request};
-use spinney_git::{Identity, Pushed, Worktree};
+use spinney_git::Pushed;
 use spinney_testkit::Sandbox;
 
 use crate::setup::{Story, patterned};
@@ -36,11 +36,8 @@ async fn what_was_left_over_is_committed_pushed_and_known() {
     std::fs::write(workspace.path.join("STATE.json"), "{}").unwrap();
     assert_eq!(kept(&story, &context, &workspace, &job.id).await, [ReasonCode::Untracked]);
 
-    let worktree = Worktree::open(&context.git, &workspace.path).unwrap();
-    let spinney = Identity { name: "Spinney".into(), email: "spinney@localhost".into() };
-    let files = worktree.load_left_over().await.unwrap();
-    let wanted = [std::path::PathBuf::from("new")];
-    let commit = worktree.commit_files(&files, &wanted, "agent: done", &spinney).await.unwrap().unwrap();
+    let tree = context.require_tree(&workspace).unwrap();
+    let commit = tree.commit_left_over(|_| vec!["new".into()], "agent: done").await.unwrap().unwrap();
     assert_eq!(kept(&story, &context, &workspace, &job.id).await, [ReasonCode::Unpushed]);
 
     let pushed = story.engine.push(&context, &workspace, &commit, &workspace.branch).await.unwrap();
@@ -104,8 +101,8 @@ async fn the_row_follows_a_renamed_branch_unless_it_is_anothers() {
     let delivery = Delivery { branch: Some(&name), ..Delivery::default() };
     let row = story.engine.record_delivery(&context, &workspace, &delivery).await.unwrap();
     assert_eq!((row.branch.as_str(), row.pushed), ("renamed", false));
-    let worktree = Worktree::open(&context.git, &workspace.path).unwrap();
-    let marker = std::fs::read_to_string(worktree.admin_dir().join("spinney.json")).unwrap();
+    let tree = context.require_tree(&workspace).unwrap();
+    let marker = std::fs::read_to_string(tree.admin_dir().join("spinney.json")).unwrap();
     assert!(marker.contains("\"branch\": \"renamed\""), "{marker}");
     let delivery = Delivery { branch: Some(&other.branch), ..Delivery::default() };
     let row = story.engine.record_delivery(&context, &workspace, &delivery).await.unwrap();

@@ -11,7 +11,7 @@ use spinney_testkit::{Sandbox, wait_until};
 use crate::setup::Story;
 
 async fn look(story: &Story, since: SystemTime) -> CheckoutPrint {
-    CheckoutPrint::look(&story.context().await.git, since).await.unwrap().unwrap()
+    CheckoutPrint::look(&story.context().await.main_checkout(), since).await.unwrap().unwrap()
 }
 
 /// Now, and the file system's clock, which goes in steps, has passed it.
@@ -134,10 +134,7 @@ async fn very_many_paths_are_counted() {
 
 #[tokio::test]
 async fn a_bare_repository_has_nothing_to_look_at() {
-    let sandbox = Sandbox::new();
-    let app = sandbox.repository("app").with_remote();
-    let bare = spinney_git::GitOptions::new(sandbox.environment());
-    let git = spinney_git::Git::open(bare).await.unwrap();
-    let repository = spinney_git::Repository::discover(&git, app.remote().path()).await.unwrap();
-    assert!(CheckoutPrint::look(&repository, SystemTime::now()).await.unwrap().is_none());
+    let story = Story::of(Sandbox::new().repository("app").with_remote()).await;
+    let context = story.engine.repository(None, story.app.remote().path()).await.unwrap();
+    assert!(CheckoutPrint::look(&context.main_checkout(), SystemTime::now()).await.unwrap().is_none());
 }

@@ -14,8 +14,8 @@ use spinney_core::config::{CommitPlaceholder, OnPushFailure, PullRequestPlacehol
 use spinney_core::forge::{NewPullRequest, PullRequestState};
 use spinney_core::names::cut_for_message;
 use spinney_core::{BranchName, CommitId, JobPhase, Push, WorkKind, Workspace, in_full};
-use spinney_engine::{Delivery, fail};
-use spinney_git::{Head, Worktree};
+use spinney_engine::{Delivery, Tree, fail};
+use spinney_git::Head;
 use tokio::time::sleep;
 
 use super::setup::Place;
@@ -37,25 +37,25 @@ impl Run<'_> {
         // What an earlier attempt pushed is known by the row alone.
         let row = self.jobs.engine.store().read().await?.workspace(&workspace.id).await?;
         let workspace = row.unwrap_or_else(|| workspace.clone());
-        let worktree = Worktree::open(&self.context.git, &workspace.path)?;
-        let head = worktree.load_head().await?;
+        let tree = self.context.require_tree(&workspace)?;
+        let head = tree.load_head().await?;
         if let Some(branch) = head.branch() {
             self.require_own_branch(&workspace, branch).await?;
         }
-        self.require_whole_branch(&workspace, &head).await?;
-        self.commit_left_over(&workspace, &worktree).await?;
+        require_whole_branch(&workspace, &tree, &head).await?;
+        self.commit_left_over(&workspace, &tree).await?;
         fail::point("job.committed")?;
-        let head = worktree.load_head().await?;
+        let head = tree.load_head().await?;
         let Some(commit) = head.commit().cloned() else { return Ok(()) };
         let branch = head.branch().cloned().unwrap_or_else(|| workspace.branch.clone());
-        let changes = self.context.git.load_changes(&workspace.base_commit, &commit).await?;
+        let changes = self.context.load_changes(&workspace.base_commit, &commit).await?;
         self.note_escapes().await;
         let outcome = &mut self.job.outcome;
         outcome.commit = Some(commit.clone());
         outcome.branch = Some(branch.to_string());
         (outcome.commits, outcome.files) = (changes.commits, changes.files);
         (outcome.insertions, outcome.deletions) = (changes.insertions, changes.deletions);
-        self.hold(&workspace, &worktree, &commit).await?;
+        self.hold(&workspace, &tree, &commit).await?;
         let outcome = &mut self.job.outcome;
         if changes.commits == 0 {
             outcome.push = Some(Push::Nothing);
@@ -80,17 +80,6 @@ impl Run<'_> {
             self.record().await?;
         }
         Ok(())
-    }
-
-    /// Refuses to deliver a HEAD on no branch that lacks commits of the workspace's branch: somebody would miss them.
-    async fn require_whole_branch(&self, workspace: &Workspace, head: &Head) -> Step<()> {
-        let Head::Detached { commit, rebasing: None } = head else { return Ok(()) };
-        let Some(tip) = self.context.git.load_branch(&workspace.branch).await? else { return Ok(()) };
-        if self.context.git.is_ancestor(&tip, commit).await? {
-            return Ok(());
-        }
-        let (branch, at) = (&workspace.branch, commit.short());
-        Err(End::Failed(format!("its agent left HEAD on no branch at {at}, which lacks commits of `{branch}`")))
     }
 
     async fn push(&mut self, workspace: &Workspace, branch: &BranchName, commit: &CommitId) -> Step<()> {
@@ -209,14 +198,14 @@ impl Run<'_> {
     /// Reads the branch from git, now that nothing changes it any more: an agent may have renamed it.
     pub(super) async fn read_branch(&mut self, place: &Place) {
         let Some(workspace) = place.workspace() else { return };
-        let Ok(worktree) = Worktree::open(&self.context.git, &workspace.path) else { return };
-        let Ok(head) = worktree.load_head().await else { return };
+        let Ok(tree) = self.context.require_tree(workspace) else { return };
+        let Ok(head) = tree.load_head().await else { return };
         if let Some(branch) = head.branch() {
             self.job.outcome.branch = Some(branch.to_string());
         }
         if let Some(commit) = head.commit() {
             self.job.outcome.commit = Some(commit.clone());
-            if let Ok(changes) = self.context.git.load_changes(&workspace.base_commit, commit).await {
+            if let Ok(changes) = self.context.load_changes(&workspace.base_commit, commit).await {
                 self.job.outcome.commits = changes.commits;
             }
         }
@@ -225,6 +214,17 @@ impl Run<'_> {
 
 fn failed(error: &dyn std::error::Error) -> End {
     End::Failed(in_full(error))
+}
+
+/// Refuses to deliver a HEAD on no branch that lacks commits of the workspace's branch: somebody would miss them.
+async fn require_whole_branch(workspace: &Workspace, tree: &Tree, head: &Head) -> Step<()> {
+    let Head::Detached { commit, rebasing: None } = head else { return Ok(()) };
+    let Some(tip) = tree.load_branch(&workspace.branch).await? else { return Ok(()) };
+    if tree.is_ancestor(&tip, commit).await? {
+        return Ok(());
+    }
+    let (branch, at) = (&workspace.branch, commit.short());
+    Err(End::Failed(format!("its agent left HEAD on no branch at {at}, which lacks commits of `{branch}`")))
 }
 
 /// Whether the same may well succeed in a while.

@@ -16,7 +16,7 @@ impl Run<'_> {
     pub(super) fn environment(&self, place: &Place) -> Variables {
         let mut variables = Variables::new();
         // What git is not given here, nothing is, whatever asks for it.
-        let secrets = &self.context.git.git().options().secrets;
+        let secrets = &self.context.git_options().secrets;
         let wanted = self.agent.runtime.variables();
         for (name, value) in self.jobs.engine.environment() {
             let Some(text) = name.to_str() else { continue };

@@ -30,9 +30,10 @@ impl Run<'_> {
         if self.agent.is_static() {
             return None;
         }
-        let git = self.context.git.clone();
-        let (settings, since) = (SettingsPrint::read(&git), SystemTime::now());
-        Some(Look { settings, checkout: tokio::spawn(async move { CheckoutPrint::look(&git, since).await }) })
+        let checkout = self.context.main_checkout();
+        let (settings, since) = (SettingsPrint::read(&checkout), SystemTime::now());
+        let looking = tokio::spawn(async move { CheckoutPrint::look(&checkout, since).await });
+        Some(Look { settings, checkout: looking })
     }
 
     /// Waits for the end of that look.
@@ -50,12 +51,12 @@ impl Run<'_> {
     /// Begins to look again, beside the delivery.
     pub(super) fn look_again(&mut self, before: Option<Seen>) {
         let Some(before) = before else { return };
-        let git = self.context.git.clone();
-        let settings = SettingsPrint::read(&git);
+        let checkout = self.context.main_checkout();
+        let settings = SettingsPrint::read(&checkout);
         self.escapes = Some(tokio::spawn(async move {
-            let mut told = before.settings.compare(&git, &settings).await;
+            let mut told = before.settings.compare(&checkout, &settings).await;
             if let Some(before) = before.checkout
-                && let Some(after) = CheckoutPrint::look(&git, SystemTime::now()).await?
+                && let Some(after) = CheckoutPrint::look(&checkout, SystemTime::now()).await?
             {
                 told.extend(before.compare(&after));
             }

@@ -1,38 +1,24 @@
 //! What is held for a person before a push: commits with a file that Spinney copied, and a branch that lost commits.
 //!
-//! The commits that a branch has when a job begins are pinned as `refs/spinney/before/<workspace>/<commit>`, so that no
-//! `gc` of an agent's can take them. The pin goes when the job is over and the commits are still there; otherwise it
+//! The commits that a branch has when a job begins are pinned ([`tip_ref`]). The pin goes when the job is over and the commits are still there; otherwise it
 //! stays, and the job names it.
 
 use std::collections::BTreeSet;
 
 use spinney_core::{Began, CommitId, Dropped, DroppedCommit, Held, HeldFile, Push, Workspace, path_text};
-use spinney_git::{Head, Worktree};
+use spinney_engine::{Tree, tip_ref};
+use spinney_git::Head;
 
 use super::origins::{named, shown};
 use super::{End, Run, Step};
 
 /// How many files are named on a job.
 const MAX_TOLD: usize = 100;
-/// How much of a commit's id is in the name of its pin: people type it.
-const PIN_DIGITS: usize = 16;
-
-/// The ref that keeps a commit of a workspace's branch.
-fn pin_of(workspace: &Workspace, commit: &CommitId) -> String {
-    let commit = commit.as_str();
-    format!("refs/spinney/before/{}/{}", workspace.id, &commit[..commit.len().min(PIN_DIGITS)])
-}
-
 impl Run<'_> {
     /// Pins the commits that are not known to be safe without the branch.
     pub(super) async fn pin_tips(&self, workspace: &Workspace, began: &Began) -> Step<()> {
-        let git = &self.context.git;
         for tip in &began.tips {
-            let pin = pin_of(workspace, tip);
-            if git.count_missing(tip, &self.safe(workspace)).await?.count > 0 && git.load_ref(&pin).await?.is_none() {
-                let lock = git.lock("run").await?;
-                git.update_ref(&lock, &pin, tip, None).await?;
-            }
+            self.context.keep_tip(workspace, tip, &self.safe(workspace)).await?;
         }
         Ok(())
     }
@@ -44,30 +30,29 @@ impl Run<'_> {
     }
 
     /// Looks which commits are not on the branch any more, and names them on the job. Gives the tips that had them.
-    async fn find_dropped(&mut self, workspace: &Workspace, worktree: &Worktree) -> Step<BTreeSet<CommitId>> {
+    async fn find_dropped(&mut self, workspace: &Workspace, tree: &Tree) -> Step<BTreeSet<CommitId>> {
         let Some(tips) = self.stock.as_ref().map(|stock| stock.began.tips.clone()) else { return Ok(BTreeSet::new()) };
-        let git = &self.context.git;
-        let head = worktree.load_head().await?;
+        let head = tree.load_head().await?;
         let mut kept = self.safe(workspace);
         kept.extend(head.commit().cloned());
         if matches!(head, Head::Detached { .. }) {
-            kept.extend(git.load_branch(&workspace.branch).await?);
+            kept.extend(tree.load_branch(&workspace.branch).await?);
         }
         let mut is_asked = false;
         let mut dropped = Dropped { refs: Vec::new(), count: 0, commits: Vec::new() };
         let mut from = BTreeSet::new();
         for tip in tips {
-            let mut missing = git.count_missing(&tip, &kept).await?;
+            let mut missing = self.context.count_missing(&tip, &kept).await?;
             if missing.count > 0 && !is_asked {
                 is_asked = true;
                 // A remote that gives no answer has nothing for sure.
                 kept.extend(self.jobs.engine.remote_tips(&self.context).await.unwrap_or_default());
-                missing = git.count_missing(&tip, &kept).await?;
+                missing = self.context.count_missing(&tip, &kept).await?;
             }
             if missing.count == 0 {
                 continue;
             }
-            dropped.refs.push(pin_of(workspace, &tip));
+            dropped.refs.push(tip_ref(workspace, &tip));
             dropped.count += missing.count;
             let commit = |(commit, subject)| DroppedCommit { commit, subject };
             dropped.commits.extend(missing.first.into_iter().map(commit));
@@ -79,9 +64,9 @@ impl Run<'_> {
     }
 
     /// Ends the job where a person has to look before its commit is pushed.
-    pub(super) async fn hold(&mut self, workspace: &Workspace, worktree: &Worktree, commit: &CommitId) -> Step<()> {
+    pub(super) async fn hold(&mut self, workspace: &Workspace, tree: &Tree, commit: &CommitId) -> Step<()> {
         self.job.outcome.held = None;
-        let is_dropped = !self.find_dropped(workspace, worktree).await?.is_empty();
+        let is_dropped = !self.find_dropped(workspace, tree).await?.is_empty();
         let copied = self.find_copied(workspace, commit).await?;
         if self.job.outcome.accepted.as_ref() == Some(commit) {
             self.job.outcome.dropped = None;
@@ -136,7 +121,7 @@ impl Run<'_> {
             return Ok(Vec::new());
         }
         let mut found: Vec<HeldFile> = Vec::new();
-        for added in self.context.git.load_added(commit, known).await? {
+        for added in self.context.load_added(commit, known).await? {
             let is_copied = stock.brought.has_copied(&path_text(&added.path));
             let path = shown(&added.path);
             if (is_copied || stock.began.contents.contains_key(&added.blob))
@@ -170,12 +155,12 @@ impl Run<'_> {
     pub(super) async fn settle_tips(
         &mut self,
         workspace: &Workspace,
-        worktree: &Worktree,
+        tree: &Tree,
         completed: bool,
     ) -> Step<BTreeSet<CommitId>> {
         let accepted = completed && self.job.outcome.accepted.is_some();
         let was_told = self.job.outcome.held.is_some();
-        let dropped = self.find_dropped(workspace, worktree).await?;
+        let dropped = self.find_dropped(workspace, tree).await?;
         if accepted {
             self.job.outcome.dropped = None;
             return Ok(BTreeSet::new());
@@ -187,13 +172,8 @@ impl Run<'_> {
             self.job.outcome.error = Some(error.map_or(told.clone(), |error| format!("{error}; {told}")));
         }
         let tips = self.stock.as_ref().map(|stock| stock.began.tips.clone()).unwrap_or_default();
-        let git = &self.context.git;
         for tip in tips.difference(&dropped) {
-            let pin = pin_of(workspace, tip);
-            if git.load_ref(&pin).await?.as_ref() == Some(tip) {
-                let lock = git.lock("run").await?;
-                git.delete_ref(&lock, &pin, tip).await?;
-            }
+            self.context.release_tip(workspace, tip).await?;
         }
         Ok(dropped)
     }

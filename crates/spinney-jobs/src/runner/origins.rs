@@ -20,8 +20,8 @@ use spinney_core::config::OnDirty;
 use spinney_core::{
     Began, Brought, Identities, JobStatus, Left, LeftOut, LeftOutReason, Workspace, path_text, text_path,
 };
-use spinney_engine::fail;
-use spinney_git::{Files, Identity, ObjectFormat, Worktree};
+use spinney_engine::{Tree, fail};
+use spinney_git::{Files, ObjectFormat};
 use tokio::time::sleep;
 
 use super::setup::Place;
@@ -51,11 +51,11 @@ impl Run<'_> {
     /// Looks at what is in the workspace before anything of this attempt runs there.
     pub(super) async fn take_stock(&mut self, place: &Place) -> Step<()> {
         let Some(workspace) = place.workspace() else { return Ok(()) };
-        let worktree = Worktree::open(&self.context.git, &workspace.path)?;
+        let tree = self.context.require_tree(workspace)?;
         let engine = self.jobs.engine;
         let load = async || Ok::<_, End>(engine.load_brought(&self.context, workspace).await?);
         let brought = through(load).await?;
-        let files = worktree.load_files(true).await?;
+        let files = tree.load_files(true).await?;
         let contents = self.contents_of(workspace, &brought).await?;
         let changed = texts(&files);
         let (at_ns, ignored) = (now_ns(), ignored_texts(&files));
@@ -77,7 +77,7 @@ impl Run<'_> {
         let has_hooks = !self.agent.config.hooks.before_run.is_empty();
         let Some(stock) = self.stock.as_mut() else { return Ok(()) };
         if has_hooks {
-            let files = Worktree::open(&self.context.git, &workspace.path)?.load_files(true).await?;
+            let files = self.context.require_tree(workspace)?.load_files(true).await?;
             origin::add_hooks(&mut stock.began, &stock.before_hooks, texts(&files), &stock.brought);
             if stock.is_first {
                 (stock.began.ignored, stock.began.at_ns) = (ignored_texts(&files), now_ns());
@@ -134,57 +134,58 @@ impl Run<'_> {
             contents.extend(names.into_iter().flatten().map(|name| (name, path.clone())));
         }
         if !contents.is_empty() {
-            let known = self.context.git.load_blobs(&workspace.base_commit).await?;
+            let known = self.context.load_blobs(&workspace.base_commit).await?;
             contents.retain(|content, _| !known.contains(content));
         }
         Ok(contents)
     }
 
     /// Commits what the agent left over.
-    pub(super) async fn commit_left_over(&mut self, workspace: &Workspace, worktree: &Worktree) -> Step<()> {
+    pub(super) async fn commit_left_over(&mut self, workspace: &Workspace, tree: &Tree) -> Step<()> {
         let Some(stock) = &self.stock else { return Ok(()) };
-        let files = worktree.load_left_over().await?;
         let on_dirty = self.agent.config.workspace.on_dirty;
-        let (mut wanted, mut shared, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
-        for (path, identity) in &files.changed {
-            let is_older = || is_older(&workspace.path.join(path), stock.began.at_ns);
-            match origin::fate(&stock.began, &stock.brought, on_dirty, &path_text(path), identity, is_older) {
-                Fate::Taken { shared: is_shared } => {
-                    wanted.push(path.clone());
-                    shared.extend(is_shared.then(|| shown(path)));
+        let (mut shared, mut left_out) = (Vec::new(), Vec::new());
+        let choose = |files: &Files| {
+            let mut wanted = Vec::new();
+            for (path, identity) in &files.changed {
+                let is_older = || is_older(&workspace.path.join(path), stock.began.at_ns);
+                match origin::fate(&stock.began, &stock.brought, on_dirty, &path_text(path), identity, is_older) {
+                    Fate::Taken { shared: is_shared } => {
+                        wanted.push(path.clone());
+                        shared.extend(is_shared.then(|| shown(path)));
+                    }
+                    Fate::LeftOut(reason) => left_out.push(LeftOut { path: shown(path), reason }),
                 }
-                Fate::LeftOut(reason) => left_out.push(LeftOut { path: shown(path), reason }),
             }
-        }
-        // A file of somebody's that has another name now is not deleted under the old one.
-        let changed = texts(&files);
-        wanted.retain(|path| {
-            let is_moved = origin::is_moved_away(&stock.began, &changed, &path_text(path));
-            if is_moved {
-                left_out.push(LeftOut { path: shown(path), reason: LeftOutReason::ThereBefore });
-                shared.retain(|other| *other != shown(path));
-            }
-            !is_moved
-        });
-        let is_repository = |path: &PathBuf| LeftOut { path: shown(path), reason: LeftOutReason::Repository };
-        left_out.extend(files.repositories.iter().map(is_repository));
-        let identity = Identity { name: "Spinney".to_owned(), email: "spinney@localhost".to_owned() };
-        let message = self.commit_message(workspace);
-        worktree.commit_files(&files, &wanted, &message, &identity).await?;
-        shared.extend(self.committed_of_others(worktree).await?);
+            // A file of somebody's that has another name now is not deleted under the old one.
+            let changed = texts(files);
+            wanted.retain(|path| {
+                let is_moved = origin::is_moved_away(&stock.began, &changed, &path_text(path));
+                if is_moved {
+                    left_out.push(LeftOut { path: shown(path), reason: LeftOutReason::ThereBefore });
+                    shared.retain(|other| *other != shown(path));
+                }
+                !is_moved
+            });
+            let is_repository = |path: &PathBuf| LeftOut { path: shown(path), reason: LeftOutReason::Repository };
+            left_out.extend(files.repositories.iter().map(is_repository));
+            wanted
+        };
+        tree.commit_left_over(choose, &self.commit_message(workspace)).await?;
+        shared.extend(self.committed_of_others(tree).await?);
         self.tell_origins(left_out, shared);
         Ok(())
     }
 
     /// What was somebody's uncommitted work and is in commits that the agent made itself.
-    async fn committed_of_others(&self, worktree: &Worktree) -> Step<Vec<String>> {
+    async fn committed_of_others(&self, tree: &Tree) -> Step<Vec<String>> {
         let Some(stock) = self.stock.as_ref().filter(|stock| !stock.began.found.is_empty()) else {
             return Ok(Vec::new());
         };
-        let (Some(before), Some(head)) = (&stock.began.head, worktree.load_head().await?.commit().cloned()) else {
+        let (Some(before), Some(head)) = (&stock.began.head, tree.load_head().await?.commit().cloned()) else {
             return Ok(Vec::new());
         };
-        let added = self.context.git.load_added(&head, std::slice::from_ref(before)).await?;
+        let added = self.context.load_added(&head, std::slice::from_ref(before)).await?;
         let is_theirs = |path: &Path| stock.began.found.contains_key(&path_text(path));
         Ok(added.iter().filter(|added| is_theirs(&added.path)).map(|added| shown(&added.path)).collect())
     }
@@ -226,14 +227,14 @@ impl Run<'_> {
     }
 
     async fn try_note_left(&mut self, workspace: &Workspace, status: JobStatus) -> Step<()> {
-        let worktree = Worktree::open(&self.context.git, &workspace.path)?;
-        let head = worktree.load_head().await?.commit().cloned();
+        let tree = self.context.require_tree(workspace)?;
+        let head = tree.load_head().await?.commit().cloned();
         let completed = status == JobStatus::Completed;
-        let dropped = self.settle_tips(workspace, &worktree, completed).await?;
+        let dropped = self.settle_tips(workspace, &tree, completed).await?;
         let Some(stock) = &mut self.stock else { return Ok(()) };
         let mut files = Identities::new();
         if !completed {
-            files = texts(&worktree.load_files(false).await?);
+            files = texts(&tree.load_files(false).await?);
             let (began, brought) = (&stock.began, &stock.brought);
             files.retain(|path, identity| began.found.get(path) != Some(identity) && !brought.has_copied(path));
         }

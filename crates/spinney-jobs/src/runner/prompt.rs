@@ -20,7 +20,7 @@ impl Run<'_> {
 
     fn section(&self, place: &Place) -> String {
         let directory = place.directory().display();
-        let root = self.context.git.root().unwrap_or_else(|| self.context.git.common_dir()).display();
+        let root = self.context.place().display();
         if place.as_reading().is_some() {
             return format!(
                 "# Where you work\n\nYou read in `{directory}`, a checkout of {} that others read in too. Change nothing, there or \

@@ -40,7 +40,7 @@ impl Run<'_> {
         self.begin(JobPhase::SetUp, Some(format!("reads {base}{}, with others", workspace.base_commit.short())));
         self.job.outcome.base_commit = Some(workspace.base_commit.clone());
         self.job.outcome.branch = None;
-        let root = self.context.git.root().unwrap_or_else(|| self.context.git.common_dir());
+        let root = self.context.place();
         let name = self.job.work.workspace_name();
         let told = WorkspaceFacts {
             path: &workspace.path,

@@ -162,7 +162,7 @@ impl Run<'_> {
         let detail = format!("`{}`, as it is", directory.display());
         self.begin(JobPhase::SetUp, Some(detail));
         let name = self.job.work.workspace_name();
-        let root = self.context.git.root().unwrap_or_else(|| self.context.git.common_dir());
+        let root = self.context.place();
         let told = WorkspaceFacts {
             path: &directory,
             branch: "",

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use spinney_core::quantity::Share;
 use spinney_core::{JobEvent, Session, Stream, Usage};
-use spinney_git::Worktree;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
@@ -71,9 +70,8 @@ impl Run<'_> {
         write_private(&prompt_file, prompt)
             .map_err(|error| End::Failed(format!("its prompt can't be written: {error}")))?;
         let system_prompt = self.system_prompt(place);
-        let worktree = place.workspace().and_then(|row| Worktree::open(&self.context.git, &row.path).ok());
-        let common = self.context.git.common_dir().to_owned();
-        let git = worktree.as_ref().map(|worktree| GitDirectories { own: worktree.admin_dir(), common: &common });
+        let tree = place.workspace().and_then(|row| self.context.require_tree(row).ok());
+        let git = tree.as_ref().map(|tree| GitDirectories { own: tree.admin_dir(), common: tree.common_dir() });
         let environment: Vec<(OsString, OsString)> = self.environment(place);
         let spent = match conversation {
             Conversation::Resumed(name) => {

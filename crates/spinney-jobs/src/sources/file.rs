@@ -32,12 +32,12 @@ pub struct FileSource {
 impl FileSource {
     /// Looks at a directory. One in the main checkout must be ignored by git: nothing else is changed there.
     pub async fn open(engine: &Engine, context: &Context, config: &Config) -> Result<Self> {
-        let root = context.git.root().unwrap_or_else(|| context.git.common_dir());
+        let root = context.place();
         let path = root.join(&config.path);
         let path = path.canonicalize().map_err(|source| Error::files(&path, "found", source))?;
-        if let Some(root) = context.git.root()
+        if let Some(root) = context.root()
             && path.starts_with(root)
-            && !context.git.is_ignored(&path.join("x.md")).await?
+            && !context.is_ignored(&path.join("x.md")).await?
         {
             let message = format!("`{}` is in the main checkout, and git does not ignore it", path.display());
             return Err(Error::Source { message });

@@ -33,7 +33,7 @@ pub(crate) async fn load_of_job(engine: &Engine, job: &Job) -> Result<document::
     // One that runs has come to what its branch has by now.
     let tip = match (&job.outcome.commit, &workspace) {
         (None, Some(row)) if row.status.is_live() => {
-            context.git.load_branch(&row.branch).await.map_err(spinney_engine::Error::from)?
+            context.load_branch(&row.branch).await.map_err(spinney_engine::Error::from)?
         }
         (commit, _) => commit.clone(),
     };
@@ -45,7 +45,7 @@ pub(crate) async fn of_workspace(State(app): State<App>, caller: Caller, Path(id
     let row = named::workspace(&engine, &id).await?;
     begin(&app, &caller, "workspace.diff", async move {
         let context = engine.context_of(&row).await?;
-        let tip = context.git.load_branch(&row.branch).await.map_err(spinney_engine::Error::from)?;
+        let tip = context.load_branch(&row.branch).await.map_err(spinney_engine::Error::from)?;
         Answer::ok(load(&context, Some(row.base_commit), tip).await?)
     })
     .await
@@ -58,10 +58,10 @@ async fn load(context: &Context, base: Option<CommitId>, tip: Option<CommitId>) 
         return Ok(document::Diff { base_commit, commit, diff: String::new(), truncated: false });
     };
     for wanted in [&base, &tip] {
-        if context.git.load_commit(wanted.as_str()).await.map_err(spinney_engine::Error::from)?.is_none() {
+        if context.load_commit(wanted.as_str()).await.map_err(spinney_engine::Error::from)?.is_none() {
             return Err(ApiError::not_found(format!("the commit `{wanted}` is not in the repository any more")));
         }
     }
-    let patch = context.git.load_patch(&base, &tip, MAX_BYTES).await.map_err(spinney_engine::Error::from)?;
+    let patch = context.load_patch(&base, &tip, MAX_BYTES).await.map_err(spinney_engine::Error::from)?;
     Ok(document::Diff { base_commit, commit, diff: patch.text, truncated: patch.truncated })
 }

@@ -29,7 +29,7 @@ pub async fn run(app: &App, args: InitArgs) -> Result<u8> {
     let engine = app.engine().await?;
     let context = app.context(&engine).await?;
     let file = if args.claude { claude_settings::PLACE } else { REPOSITORY_FILE };
-    let Some(root) = context.git.root() else {
+    let Some(root) = context.root() else {
         return Err(CliError::usage(format!("{} is bare: it has no checkout to write to", context.repository.name))
             .hinted(format!("commit a `{file}` to its base branch instead")));
     };

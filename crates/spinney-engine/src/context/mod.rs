@@ -1,5 +1,7 @@
 //! A repository as a request sees it: its row, its git, and the configuration that holds for it.
 
+mod repository;
+
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -16,7 +18,7 @@ pub const REPOSITORY_FILE: &str = "spinney.toml";
 #[derive(Debug)]
 pub struct Context {
     pub repository: Repository,
-    pub git: spinney_git::Repository,
+    git: spinney_git::Repository,
     pub resolved: Resolved,
     /// The home that asks: what another one made is not touched.
     pub(crate) node: NodeId,
@@ -41,6 +43,11 @@ impl Context {
         self.resolved.config.workspace = settings.clone();
         self.agent = Some((agent, settings));
         self
+    }
+
+    /// The repository's git: for `tree/` alone, which tests hold to it.
+    pub(crate) fn git(&self) -> &spinney_git::Repository {
+        &self.git
     }
 
     /// The agent that asks.
@@ -89,12 +96,13 @@ impl Engine {
 
     /// Reads a bare repository's configuration again, now that its base commit is known.
     pub(crate) async fn refresh_context(&self, context: Context, base: &CommitId) -> Result<Context> {
-        if !context.git.is_bare() {
+        if !context.is_bare() {
             return Ok(context);
         }
-        let file = self.load_repository_file(&context.git, Some(base)).await?;
-        let refreshed = self.context_with(context.repository, context.git, file).await?;
-        Ok(match context.agent {
+        let Context { repository, git, agent, .. } = context;
+        let file = self.load_repository_file(&git, Some(base)).await?;
+        let refreshed = self.context_with(repository, git, file).await?;
+        Ok(match agent {
             Some((agent, settings)) => refreshed.for_agent(agent, settings),
             None => refreshed,
         })
@@ -129,7 +137,7 @@ impl Engine {
             agent: None,
             merges: Mutex::default(),
         };
-        if context.git.state_dir().exists() {
+        if context.state_dir().exists() {
             self.note_home(&context);
         }
         Ok(context)
@@ -164,7 +172,7 @@ impl Engine {
 
     /// The remote that requests use: the configured one, else `origin`, else the only one; none where there is none.
     pub async fn remote(&self, context: &Context) -> Result<Option<Remote>> {
-        let remotes = context.git.load_remotes().await?;
+        let remotes = context.load_remotes().await?;
         let names = || remotes.iter().map(|remote| remote.name.clone()).collect::<Vec<_>>();
         let repository = || context.repository.name.clone();
         let wanted = context.config().workspace.remote.as_deref();
