@@ -2,6 +2,7 @@
 
 mod accounts;
 mod delivery;
+mod doors;
 mod escape;
 mod jobs;
 mod patterns;
