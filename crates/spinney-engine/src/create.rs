@@ -32,7 +32,7 @@ use crate::prepare::SETUP_VARIABLE;
 use crate::request::{Request, Resolution};
 use crate::tree;
 use crate::tree::marker::Marker;
-use crate::{Engine, Error, Result, disk, events, fail, links, processes};
+use crate::{Engine, Error, Result, disk, events, fail, links};
 
 const RETIRING: Step = Step::Create(CreateStep::Retiring);
 const ADDING: Step = Step::Create(CreateStep::Adding);
@@ -289,7 +289,7 @@ impl Engine {
     ) -> Result<Option<Error>> {
         let made_branch = data.made_branch.as_ref();
         // A checkout or set-up command outlives a killed Spinney, and would go on writing to where the tree was.
-        processes::end_started_with(SETUP_VARIABLE, operation.id.as_str());
+        self.end_started_for(operation, workspace);
         // While retiring, all there is belongs to the tree that vanished.
         let moved = if operation.step == RETIRING {
             Some(Vec::new())

@@ -36,7 +36,7 @@ impl Jobs<'_> {
             Err(error) => return Check::bad("agent", error.to_string(), "spinney config validate"),
         };
         let turn = Turn::new(&agent.settings, Path::new(""), Conversation::New(None));
-        let program = agent.runtime.invocation(&turn).program;
+        let program = agent.runtime.program(&turn).file;
         let shown = Path::new(&program).display();
         let own = agent.config.env.iter().find(|(key, _)| *key == "PATH").map(|(_, path)| OsStr::new(path));
         let inherited =

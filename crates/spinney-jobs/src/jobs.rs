@@ -14,7 +14,6 @@ use spinney_engine::{Context, Engine, fail};
 use spinney_store::JobFilter;
 use tokio::time::{Instant, sleep};
 
-use crate::family::{self, Family};
 use crate::launch::Launcher;
 use crate::lock::{self, JobLock, Places};
 use crate::log::LogReader;
@@ -477,9 +476,7 @@ impl<'e> Jobs<'e> {
             return Ok(None);
         }
         let before = job.status;
-        let id = job.id.clone();
-        let launcher = self.launcher.clone();
-        let _ = tokio::task::spawn_blocking(move || family::end_all(&id, Family::Left, &*launcher)).await;
+        self.end_left(&job).await?;
         // Who tries again writes it anew.
         let _ = std::fs::remove_file(self.places.prompt(&job.id));
         let said = last_words(&self.places.last_words(&job.id));

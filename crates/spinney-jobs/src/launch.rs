@@ -11,9 +11,10 @@ use std::process::Child;
 
 use spinney_core::{JobId, RepositoryName};
 use spinney_engine::Engine;
+use spinney_engine::executor::spare;
 
 use crate::lock::JobLock;
-use crate::{Error, Jobs, Result, family};
+use crate::{Error, Jobs, Result};
 
 /// Starts processes that do what jobs ask for, and recognises them.
 pub trait Launcher: Debug + Send + Sync {
@@ -75,8 +76,7 @@ impl Jobs<'_> {
 
     /// Starts a chore that goes on when the job of this process is over.
     pub(crate) fn launch_beside(&self, chore: Chore<'_>) -> Result<()> {
-        let child = self.launcher.start_chore(self.engine, chore).map_err(|source| Error::Start { source })?;
-        family::spare(child);
+        spare(self.launcher.start_chore(self.engine, chore).map_err(|source| Error::Start { source })?);
         Ok(())
     }
 }

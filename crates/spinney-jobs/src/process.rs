@@ -1,21 +1,18 @@
-//! Runs a program for a job: in a process group of its own, its output read as it comes, in bounded memory, and ended
-//! when the job is to end.
+//! Looks after a program of a job: its output is read as it comes, in bounded memory, and it is ended when the job is to
+//! end.
 
-use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
 use spinney_core::Stream;
+use spinney_engine::executor::Started;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
-use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep_until};
 
 use crate::control::{Control, Stop};
-use crate::runtime::{Exit, Invocation};
+use crate::runtime::Exit;
 
 /// A longer line is cut, and what was cut is counted.
 const MAX_LINE_BYTES: usize = 1 << 20;
@@ -51,121 +48,78 @@ pub(crate) struct Ran {
     pub ended_by_listener: bool,
 }
 
-/// A program that has been started, with its pipes.
-#[derive(Debug)]
-pub(crate) struct Started {
-    child: Child,
-    group: Group,
-}
-
-/// Ends the whole process group when it is dropped.
-#[derive(Debug)]
-struct Group(Option<Pid>);
-
-impl Group {
-    fn signal(&self, signal: Signal) {
-        if let Some(pid) = self.0 {
-            let _ = kill_process_group(pid, signal);
+/// Feeds and reads a program until it has ended; then ends what is left of its group.
+pub(crate) async fn run(
+    mut started: Started,
+    stdin: Vec<u8>,
+    control: &Control,
+    lines: &mut dyn Lines,
+) -> io::Result<Ran> {
+    if let Some(mut pipe) = started.take_stdin() {
+        // A program that does not care to read its input is no failure.
+        tokio::spawn(async move {
+            let _ = pipe.write_all(&stdin).await;
+            let _ = pipe.shutdown().await;
+        });
+    }
+    let mut stdout = Splitter::new(started.take_stdout());
+    let mut stderr = Splitter::new(started.take_stderr());
+    let mut tails = Tails::default();
+    let mut stop = Stop::No;
+    let mut ended_by_listener = false;
+    let mut status: Option<ExitStatus> = None;
+    let mut deadline: Option<Instant> = None;
+    loop {
+        if !ended_by_listener && stop == Stop::No && status.is_none() && lines.wants_end() {
+            ended_by_listener = true;
+            started.ask_to_end();
+            deadline = Some(Instant::now() + GRACE);
         }
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        self.signal(Signal::KILL);
-    }
-}
-
-/// Starts a program with exactly this environment.
-pub(crate) fn start(
-    invocation: &Invocation,
-    directory: &Path,
-    environment: &[(OsString, OsString)],
-) -> io::Result<Started> {
-    #[expect(clippy::disallowed_methods, reason = "an agent's program or a hook's shell, which is what jobs are for")]
-    let mut command = Command::new(&invocation.program);
-    command.args(&invocation.arguments).current_dir(directory).env_clear();
-    command.envs(environment.iter().cloned()).envs(invocation.variables.iter().cloned());
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-    let child = command.spawn()?;
-    let group = Group(child.id().and_then(|id| Pid::from_raw(id.cast_signed())));
-    Ok(Started { child, group })
-}
-
-impl Started {
-    /// The pipes for a dialogue; its standard error is still read by [`Started::run`].
-    pub(crate) fn take_dialogue(&mut self) -> Option<(tokio::process::ChildStdin, tokio::process::ChildStdout)> {
-        self.child.stdin.take().zip(self.child.stdout.take())
-    }
-
-    /// Feeds and reads the program until it has ended.
-    pub(crate) async fn run(mut self, stdin: Vec<u8>, control: &Control, lines: &mut dyn Lines) -> io::Result<Ran> {
-        if let Some(mut pipe) = self.child.stdin.take() {
-            // A program that does not care to read its input is no failure.
-            tokio::spawn(async move {
-                let _ = pipe.write_all(&stdin).await;
-                let _ = pipe.shutdown().await;
-            });
+        if status.is_some() && stdout.is_done() && stderr.is_done() {
+            break;
         }
-        let mut stdout = Splitter::new(self.child.stdout.take());
-        let mut stderr = Splitter::new(self.child.stderr.take());
-        let mut tails = Tails::default();
-        let mut stop = Stop::No;
-        let mut ended_by_listener = false;
-        let mut status: Option<ExitStatus> = None;
-        let mut deadline: Option<Instant> = None;
-        loop {
-            if !ended_by_listener && stop == Stop::No && status.is_none() && lines.wants_end() {
-                ended_by_listener = true;
-                self.group.signal(Signal::TERM);
-                deadline = Some(Instant::now() + GRACE);
+        let wait = async {
+            match deadline {
+                Some(deadline) => sleep_until(deadline).await,
+                None => std::future::pending().await,
             }
-            if status.is_some() && stdout.is_done() && stderr.is_done() {
-                break;
+        };
+        tokio::select! {
+            // Whoever prints without a pause must not make this deaf to anything else: reading comes last, and timers,
+            // signals and the job's control have their turn after each piece.
+            biased;
+            more = control.more_than(stop), if status.is_none() => {
+                stop = more;
+                let now = stop == Stop::AtOnce;
+                if now { started.end() } else { started.ask_to_end() }
+                deadline = Some(if now { Instant::now() + DRAIN_FOR } else { Instant::now() + GRACE });
             }
-            let wait = async {
-                match deadline {
-                    Some(deadline) => sleep_until(deadline).await,
-                    None => std::future::pending().await,
+            ended = started.wait(), if status.is_none() => {
+                status = Some(ended?);
+                deadline = Some(Instant::now() + DRAIN_FOR);
+            }
+            () = wait => {
+                if status.is_some() {
+                    break;
                 }
-            };
-            tokio::select! {
-                // Whoever prints without a pause must not make this deaf to anything else: reading comes last, and timers,
-                // signals and the job's control have their turn after each piece.
-                biased;
-                more = control.more_than(stop), if status.is_none() => {
-                    stop = more;
-                    let now = stop == Stop::AtOnce;
-                    self.group.signal(if now { Signal::KILL } else { Signal::TERM });
-                    deadline = Some(if now { Instant::now() + DRAIN_FOR } else { Instant::now() + GRACE });
-                }
-                ended = self.child.wait(), if status.is_none() => {
-                    status = Some(ended?);
-                    deadline = Some(Instant::now() + DRAIN_FOR);
-                }
-                () = wait => {
-                    if status.is_some() {
-                        break;
-                    }
-                    self.group.signal(Signal::KILL);
-                    deadline = Some(Instant::now() + DRAIN_FOR);
-                }
-                () = stderr.read(), if !stderr.is_done() => {
-                    stderr.give(Stream::Stderr, &mut tails, lines);
-                    tokio::task::yield_now().await;
-                }
-                () = stdout.read(), if !stdout.is_done() => {
-                    stdout.give(Stream::Stdout, &mut tails, lines);
-                    tokio::task::yield_now().await;
-                }
+                started.end();
+                deadline = Some(Instant::now() + DRAIN_FOR);
+            }
+            () = stderr.read(), if !stderr.is_done() => {
+                stderr.give(Stream::Stderr, &mut tails, lines);
+                tokio::task::yield_now().await;
+            }
+            () = stdout.read(), if !stdout.is_done() => {
+                stdout.give(Stream::Stdout, &mut tails, lines);
+                tokio::task::yield_now().await;
             }
         }
-        stdout.finish(Stream::Stdout, &mut tails, lines);
-        stderr.finish(Stream::Stderr, &mut tails, lines);
-        lines.pause();
-        let status = status.unwrap_or_default();
-        Ok(Ran { exit: tails.exit(status), stop, ended_by_listener })
     }
+    stdout.finish(Stream::Stdout, &mut tails, lines);
+    stderr.finish(Stream::Stderr, &mut tails, lines);
+    lines.pause();
+    let status = status.unwrap_or_default();
+    Ok(Ran { exit: tails.exit(status), stop, ended_by_listener })
 }
 
 /// The ends of what a program printed.

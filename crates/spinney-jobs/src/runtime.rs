@@ -1,7 +1,7 @@
 //! A runtime: how an agent is executed. One trait, one file each in [`crate::runtimes`].
 //!
 //! A runtime knows one program's command line and output. It starts no process itself and reads nothing of the
-//! environment: it says what is to be started ([`Invocation`]) and understands what comes out ([`Reader`]); a runtime
+//! environment: it says what is to be started ([`Program`]) and understands what comes out ([`Reader`]); a runtime
 //! that must talk back while it runs (ACP) does so over the same pipes ([`Dialogue`]).
 
 use std::ffi::{OsStr, OsString};
@@ -38,7 +38,7 @@ pub trait Runtime: Send + Sync + std::fmt::Debug {
     }
 
     /// What is to be started for one turn.
-    fn invocation(&self, turn: &Turn<'_>) -> Invocation;
+    fn program(&self, turn: &Turn<'_>) -> Program;
 
     /// How its output is understood.
     fn protocol(&self, turn: &Turn<'_>) -> Protocol;
@@ -160,10 +160,11 @@ pub enum Conversation<'a> {
     Resumed(&'a str),
 }
 
-/// A program to start.
+/// An agent's program and what it is started with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Invocation {
-    pub program: OsString,
+pub struct Program {
+    /// Its path, or a name that is looked for in `PATH`.
+    pub file: OsString,
     pub arguments: Vec<OsString>,
     /// Set beside the agent's environment.
     pub variables: Vec<(OsString, OsString)>,
@@ -171,12 +172,12 @@ pub struct Invocation {
     pub stdin: Vec<u8>,
 }
 
-impl Invocation {
+impl Program {
     /// The program of an agent's settings with its first arguments, or else the runtime's own.
-    pub(crate) fn of(settings: &Settings, program: &str) -> Self {
+    pub(crate) fn of(settings: &Settings, own: &str) -> Self {
         let mut words = settings.command.iter().map(OsString::from);
-        let program = words.next().unwrap_or_else(|| program.into());
-        Self { program, arguments: words.collect(), ..Self::default() }
+        let file = words.next().unwrap_or_else(|| own.into());
+        Self { file, arguments: words.collect(), ..Self::default() }
     }
 
     pub(crate) fn arguments<S: AsRef<OsStr>>(&mut self, arguments: impl IntoIterator<Item = S>) {

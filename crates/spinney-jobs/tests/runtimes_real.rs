@@ -63,16 +63,16 @@ impl Stage {
             environment: &self.environment,
             ..Turn::new(&self.settings, &self.workspace, conversation)
         };
-        let invocation = runtime.invocation(&turn);
-        let mut command = command(&invocation.program);
-        command.args(&invocation.arguments).current_dir(&self.workspace).kill_on_drop(true);
-        command.env_clear().envs(self.environment.iter().cloned()).envs(invocation.variables);
+        let program = runtime.program(&turn);
+        let mut command = command(&program.file);
+        command.args(&program.arguments).current_dir(&self.workspace).kill_on_drop(true);
+        command.env_clear().envs(self.environment.iter().cloned()).envs(program.variables);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut events = Vec::new();
         let ended = async {
             match runtime.protocol(&turn) {
-                Protocol::Lines(reader) => read(&mut child, reader, &invocation.stdin, &mut events).await,
+                Protocol::Lines(reader) => read(&mut child, reader, &program.stdin, &mut events).await,
                 Protocol::Dialogue(dialogue) => {
                     let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
                     let end = dialogue.hold(Box::new(stdin), Box::new(stdout), &mut events).await;

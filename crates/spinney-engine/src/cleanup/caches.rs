@@ -10,7 +10,7 @@ use spinney_git::{StatusOptions, find_repositories};
 use crate::context::Context;
 use crate::trash::size_on_disk;
 use crate::tree::{Opened, move_if_there, open, trash_place};
-use crate::{Engine, Error, Result, disk, processes};
+use crate::{Engine, Error, Result, disk};
 
 /// What was reclaimed of one workspace; with a dry run, what would be.
 #[derive(Debug, Clone)]
@@ -44,7 +44,7 @@ impl Engine {
     ) -> Result<Option<CleanedCaches>> {
         let Opened::Whole(worktree) = open(context, workspace) else { return Ok(None) };
         let runs = self.store.read().await?.running_job_in(&workspace.id).await?.is_some();
-        let idle = || processes::processes_inside(&workspace.path).is_empty();
+        let idle = || self.executor(Some(workspace)).inside(&workspace.path).is_empty();
         if workspace.status != WorkspaceStatus::Active || runs || !idle() {
             return Ok(None);
         }

@@ -27,7 +27,7 @@ use crate::prepare::copy::{self, Replace};
 use crate::request::{Request, Resolution};
 use crate::tree::marker::Marker;
 use crate::tree::{self, Opened, Tree};
-use crate::{Engine, Error, Result, fail, processes};
+use crate::{Engine, Error, Result, fail};
 
 const CLAIMING: Step = Step::Claim(ClaimStep::Claiming);
 
@@ -209,7 +209,7 @@ impl Engine {
         cause: &str,
     ) -> Result<()> {
         // A checkout outlives a killed Spinney.
-        processes::end_started_with(SETUP_VARIABLE, operation.id.as_str());
+        self.end_started_for(operation, &workspace);
         let mut member = as_member(workspace.clone(), WorkspaceStatus::Warm)?;
         let lock = context.lock("undo of new").await?;
         if let Opened::Whole(tree) = tree::open(context, &workspace) {

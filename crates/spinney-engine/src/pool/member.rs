@@ -23,6 +23,7 @@ use super::retire::TOUCHED;
 use super::survey::is_template;
 use super::{Purpose, as_member, settings_hash};
 use crate::context::Context;
+use crate::executor::{Tag, Tagged};
 use crate::journal::{self, Running};
 use crate::notice::{Notice, Observer, Phase};
 use crate::plan::Base;
@@ -30,7 +31,7 @@ use crate::prepare::SETUP_VARIABLE;
 use crate::prepare::copy::{self, Carried, Replace};
 use crate::tree::marker::Marker;
 use crate::tree::{self, Opened, Tree};
-use crate::{Engine, Error, Result, disk, fail, processes};
+use crate::{Engine, Error, Result, disk, fail};
 
 const MAKING: Step = Step::Warm(WarmStep::Making);
 const REFRESHING: Step = Step::Warm(WarmStep::Refreshing);
@@ -203,7 +204,8 @@ impl Engine {
             self.bring_parts(context, tree, &listening).await?;
             self.set_up(context, &workspace, &running.operation.id, &listening).await?;
             // It would hold a workspace that nobody has yet, and later the removal of somebody's.
-            processes::end_inside(&workspace.path, SETUP_VARIABLE, running.operation.id.as_str());
+            let tag = Tag::Operation(running.operation.id.clone());
+            self.executor(Some(&workspace)).end(&Tagged::all(&tag).within(&workspace.path));
             self.record_brought(context, &workspace, tree, &carried).await?;
             fail::point("warm.prepared")?;
             Ok(carried)
@@ -318,7 +320,7 @@ impl Engine {
         workspace: &Workspace,
         data: &WarmData,
     ) -> Result<()> {
-        processes::end_started_with(SETUP_VARIABLE, operation.id.as_str());
+        self.end_started_for(operation, workspace);
         self.unseal(workspace);
         let moved = tree::discard(context, &self.home, &operation.id, workspace, &data.commit, None).await?;
         let Some(moved) = moved else { return self.keep_member(operation, workspace, TOUCHED).await };
@@ -352,7 +354,7 @@ impl Engine {
             }
             RETIRING => self.recover_retiring(context, operation, &workspace, &data).await,
             _ => {
-                processes::end_started_with(SETUP_VARIABLE, operation.id.as_str());
+                self.end_started_for(operation, &workspace);
                 let mut workspace = workspace;
                 if let Opened::Whole(tree) = tree::open(context, &workspace)
                     && let Some(commit) = tree.load_head().await?.commit()

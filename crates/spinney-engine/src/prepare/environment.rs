@@ -29,18 +29,21 @@ impl Engine {
         workspace: &Workspace,
     ) -> Result<Vec<(OsString, OsString)>> {
         let ports = self.store.read().await?.ports_of(&workspace.id).await?;
+        let executor = self.executor(Some(workspace));
+        let path = executor.path_inside(&workspace.path);
+        let root = executor.path_inside(context.place());
         let told = WorkspaceFacts {
-            path: &workspace.path,
+            path: &path,
             branch: workspace.branch.as_str(),
             base_branch: workspace.base_branch.as_ref().map_or("", |branch| branch.as_str()),
             name: workspace.name.as_str(),
             item: &workspace.work.key,
             title: workspace.title.as_deref().unwrap_or_default(),
-            root: context.place(),
+            root: &root,
             strategy: "git_worktree",
         };
         let mut variables = told.variables();
-        variables.push((OsString::from("PWD"), workspace.path.clone().into_os_string()));
+        variables.push((OsString::from("PWD"), path.clone().into_os_string()));
         for port in ports {
             let name = format!("{}{}", variables::PORT, port.name.to_uppercase());
             variables.push((OsString::from(name), OsString::from(port.port.to_string())));

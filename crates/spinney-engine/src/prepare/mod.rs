@@ -13,8 +13,10 @@ use spinney_core::config::Lfs;
 use spinney_core::{OperationId, Workspace};
 
 use crate::context::Context;
+use crate::executor::Tag;
 use crate::notice::{Notice, Observer, Phase, Warning};
 use crate::prepare::copy::{Carried, Replace};
+use crate::prepare::setup::Setup;
 use crate::tree::Tree;
 use crate::{Engine, Result};
 
@@ -68,9 +70,15 @@ impl Engine {
         if workspace.metadata.setup_withheld && !settings.setup.is_empty() {
             observer(Notice::Warning(foreign::warning(context, workspace).await));
         } else if !settings.setup.is_empty() {
-            let mut environment = self.workspace_environment(context, workspace).await?;
-            environment.push((SETUP_VARIABLE.into(), operation.as_str().into()));
-            setup::run(&settings.setup, settings.setup_timeout.0, &workspace.path, &environment, observer).await?;
+            let environment = self.workspace_environment(context, workspace).await?;
+            let setup = Setup {
+                executor: &*self.executor(Some(workspace)),
+                directory: &workspace.path,
+                environment: &environment,
+                tag: &Tag::Operation(operation.clone()),
+                timeout: settings.setup_timeout.0,
+            };
+            setup.run(&settings.setup, observer).await?;
         }
         Ok(())
     }

@@ -29,7 +29,7 @@ use crate::lookup::Among;
 use crate::notice::{Notice, Observer, Warning};
 use crate::tree;
 use crate::tree::marker::{REMOVAL_FILE, Removal};
-use crate::{Engine, Error, Result, disk, events, fail, home, processes};
+use crate::{Engine, Error, Result, disk, events, fail, home};
 
 const ARCHIVING: Step = Step::Purge(PurgeStep::Archiving);
 const MOVING: Step = Step::Purge(PurgeStep::Moving);
@@ -166,7 +166,7 @@ impl Engine {
         if let Some(mount) = disk::mounts_inside(&tree).map_err(Error::files(&tree, "inspected"))?.first() {
             return Err(Error::MountInside { name: workspace.name.clone(), mount: mount.clone() });
         }
-        require_unused(workspace, &tree)?;
+        self.require_unused(workspace, &tree)?;
         let data = PurgeData { tree, admin_dir };
         let lock = self.begin_operation()?;
         let (repository, id) = (&workspace.repository_id, &workspace.id);
@@ -223,7 +223,7 @@ impl Engine {
             self.record_step(running, MOVING, data).await?;
             let (tree, admin_dir) = data.aside(&running.operation);
             self.move_aside(context, data, &running.operation).await?;
-            require_unused(workspace, &tree)?;
+            self.require_unused(workspace, &tree)?;
             if before != print(&tree, &admin_dir)? {
                 break;
             }
@@ -423,16 +423,16 @@ impl Engine {
         self.finish_purge(context, operation, workspace, &data).await?;
         Ok("finished")
     }
-}
 
-/// Refuses what a process still works in.
-fn require_unused(workspace: &Workspace, tree: &Path) -> Result<()> {
-    let inside = processes::processes_inside(tree);
-    if inside.is_empty() {
-        return Ok(());
+    /// Refuses what a process still works in.
+    fn require_unused(&self, workspace: &Workspace, tree: &Path) -> Result<()> {
+        let inside = self.executor(Some(workspace)).inside(tree);
+        if inside.is_empty() {
+            return Ok(());
+        }
+        let by = inside.iter().map(ToString::to_string).collect::<Vec<_>>();
+        Err(Error::StillUsed { name: workspace.name.clone(), by: by.join(", ") })
     }
-    let by = inside.iter().map(|process| format!("{} (pid {})", process.command, process.pid)).collect::<Vec<_>>();
-    Err(Error::StillUsed { name: workspace.name.clone(), by: by.join(", ") })
 }
 
 impl Own {

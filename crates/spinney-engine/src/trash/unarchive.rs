@@ -17,10 +17,11 @@ use spinney_git::{Index, ObjectFormat};
 
 use super::archive;
 use crate::context::Context;
+use crate::executor::{Tag, Tagged};
 use crate::prepare::SETUP_VARIABLE;
 use crate::prepare::copy::passes_link;
 use crate::tree::{self, rescue};
-use crate::{Engine, Error, Result, disk, fail, home, processes};
+use crate::{Engine, Error, Result, disk, fail, home};
 
 impl Engine {
     /// Whether a workspace can come back from an archive.
@@ -70,7 +71,7 @@ impl Engine {
 
     /// Deletes what a rebuild left. Its git may have outlived it, and would go on writing there.
     pub(crate) fn drop_half_rebuilt(&self, workspace: &Workspace, left: &Path) -> Result<()> {
-        processes::end_started_with(SETUP_VARIABLE, workspace.id.as_str());
+        self.executor(Some(workspace)).end(&Tagged::all(&Tag::Rebuilding(workspace.id.clone())));
         disk::delete_moved_aside(left).map_err(Error::files(left, "deleted"))
     }
 

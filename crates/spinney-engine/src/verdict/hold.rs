@@ -5,6 +5,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use spinney_core::ReasonCode;
 use tokio::sync::OnceCell;
@@ -12,18 +13,18 @@ use tokio::task::JoinHandle;
 
 use super::Findings;
 use crate::disk;
-use crate::processes::{self, ProcessInside};
+use crate::executor::{Executor, Member};
 
 /// What was found.
 #[derive(Debug)]
 pub(super) struct Held {
     mounts: io::Result<Vec<PathBuf>>,
-    processes: Vec<ProcessInside>,
+    processes: Vec<Member>,
 }
 
 impl Held {
-    pub fn look(path: &Path) -> Self {
-        Self { mounts: disk::mounts_inside(path), processes: processes::processes_inside(path) }
+    pub fn look(executor: &dyn Executor, path: &Path) -> Self {
+        Self { mounts: disk::mounts_inside(path), processes: executor.inside(path) }
     }
 
     pub fn judge(&self, findings: &mut Findings) {
@@ -34,24 +35,25 @@ impl Held {
             }
             Err(error) => findings.unverifiable("which file systems are mounted inside", error),
         }
-        let shown = |process: &ProcessInside| format!("{} (pid {})", process.command, process.pid);
-        findings.count(ReasonCode::InUse, self.processes.iter().map(shown).collect());
+        findings.count(ReasonCode::InUse, self.processes.iter().map(ToString::to_string).collect());
     }
 }
 
 /// A look that is under way.
 #[derive(Debug)]
 pub(super) struct Hold {
+    executor: Arc<dyn Executor>,
     path: PathBuf,
     looking: tokio::sync::Mutex<Option<JoinHandle<Held>>>,
     held: OnceCell<Held>,
 }
 
 impl Hold {
-    pub fn start_looking(path: &Path) -> Self {
-        let place = path.to_owned();
-        let looking = tokio::task::spawn_blocking(move || Held::look(&place));
-        Self { path: path.to_owned(), looking: tokio::sync::Mutex::new(Some(looking)), held: OnceCell::new() }
+    pub fn start_looking(executor: Arc<dyn Executor>, path: &Path) -> Self {
+        let (asked, place) = (Arc::clone(&executor), path.to_owned());
+        let looking = tokio::task::spawn_blocking(move || Held::look(&*asked, &place));
+        let looking = tokio::sync::Mutex::new(Some(looking));
+        Self { executor, path: path.to_owned(), looking, held: OnceCell::new() }
     }
 
     /// Waits until the look is over.
@@ -62,7 +64,7 @@ impl Hold {
                 Some(looking) => looking.await.ok(),
                 None => None,
             };
-            found.unwrap_or_else(|| Held::look(&self.path))
+            found.unwrap_or_else(|| Held::look(&*self.executor, &self.path))
         };
         self.held.get_or_init(look).await
     }

@@ -131,7 +131,7 @@ impl Engine {
         beside: Beside<'_>,
     ) -> Result<Verdict> {
         let mut findings = Findings::new(remover);
-        let hold = Hold::start_looking(&workspace.path);
+        let hold = Hold::start_looking(self.executor(Some(workspace)), &workspace.path);
         let upstream = Upstream {
             base: self.base_tip(context, workspace).await,
             merged_head: beside.forge.and_then(|word| word.merged_head.clone()),
@@ -200,7 +200,7 @@ impl Engine {
         if let Opened::Damaged(error @ spinney_git::Error::MainCheckout { .. }) = open(context, workspace) {
             findings.add(ReasonCode::MainCheckout, error.to_string(), Vec::new());
         }
-        Held::look(&workspace.path).judge(&mut findings);
+        Held::look(&*self.executor(Some(workspace)), &workspace.path).judge(&mut findings);
         let merge = Merge::Unknown { detail: "not asked".to_owned() };
         Ok(Verdict { reasons: findings.reasons, merge })
     }

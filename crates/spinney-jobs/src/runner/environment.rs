@@ -4,7 +4,6 @@ use std::ffi::{OsStr, OsString};
 
 use super::Run;
 use super::setup::Place;
-use crate::family::JOB_VARIABLE;
 
 /// What everything gets of the caller's environment.
 const COMMON: [&str; 4] = ["PATH", "HOME", "LANG", "TERM"];
@@ -12,7 +11,7 @@ const COMMON: [&str; 4] = ["PATH", "HOME", "LANG", "TERM"];
 type Variables = Vec<(OsString, OsString)>;
 
 impl Run<'_> {
-    /// The environment of the agent and of its hooks.
+    /// The environment of the agent and of its hooks, but for the job's tag.
     pub(super) fn environment(&self, place: &Place) -> Variables {
         let mut variables = Variables::new();
         // What git is not given here, nothing is, whatever asks for it.
@@ -35,8 +34,7 @@ impl Run<'_> {
         for (name, value) in place.variables() {
             set(name, value);
         }
-        set("PWD".as_ref(), place.directory().as_os_str());
-        set(JOB_VARIABLE.as_ref(), self.job.id.as_str().as_ref());
+        set("PWD".as_ref(), place.inside().as_os_str());
         variables
     }
 }

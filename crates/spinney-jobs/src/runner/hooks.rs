@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use spinney_core::{JobEvent, JobPhase, JobStatus, Stream};
+use spinney_engine::executor::{Invocation, Tag};
 
 use super::setup::Place;
 use super::{End, Run, Step};
@@ -12,7 +13,6 @@ use crate::Sink;
 use crate::control::{Control, Stop};
 use crate::log::Log;
 use crate::process::{self, Lines, Ran};
-use crate::runtime::Invocation;
 
 /// How long the hooks after a run may take; those before it share the agent's own time.
 const CLOSING_TIMEOUT: Duration = Duration::from_secs(600);
@@ -103,16 +103,13 @@ impl Run<'_> {
         stdin: Vec<u8>,
         control: &Control,
     ) -> Step<Ran> {
-        let invocation = Invocation {
-            program: "sh".into(),
-            arguments: vec!["-c".into(), line.into()],
-            variables,
-            stdin: Vec::new(),
-        };
-        let environment = self.environment(place);
+        let mut environment = self.environment(place);
+        environment.extend(variables);
+        let tag = Some(Tag::Job(self.job.id.clone()));
+        let invocation = Invocation { environment, tag, ..Invocation::shell(line, place.directory()) };
         let failed = |error: std::io::Error| End::Failed(format!("hook `{line}` could not be run: {error}"));
-        let started = process::start(&invocation, place.directory(), &environment).map_err(failed)?;
-        started.run(stdin, control, &mut Listener(&mut self.log)).await.map_err(failed)
+        let started = place.executor().start(&invocation).map_err(failed)?;
+        process::run(started, stdin, control, &mut Listener(&mut self.log)).await.map_err(failed)
     }
 
     /// The job as its hooks see it.
@@ -124,7 +121,7 @@ impl Run<'_> {
             "status": status,
             "repository": self.job.repository,
             "work_item": self.job.work.workspace_name(),
-            "workspace": place.directory(),
+            "workspace": place.inside(),
             "branch": outcome.branch,
             "commit": outcome.commit,
             "commits": outcome.commits,

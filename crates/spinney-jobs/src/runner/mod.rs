@@ -33,13 +33,15 @@ mod tracker;
 mod turn;
 mod turns;
 
+use std::sync::Arc;
+
 use spinney_core::{
     AccountName, Cancel, Job, JobEvent, JobId, JobPhase, JobStatus, NoRoom, RepositoryName, SessionStatus, Timestamp,
 };
+use spinney_engine::executor::become_head;
 use spinney_engine::{Context, ErrorKind, fail};
 
 use crate::control::{Control, Stop};
-use crate::family::{self, Family};
 use crate::lock::JobLock;
 use crate::log::Log;
 use crate::outage::{Cut, through};
@@ -139,7 +141,7 @@ impl Jobs<'_> {
     pub async fn run(&self, id: &JobId, limits: &dyn ConfiguredLimits) -> Result<JobStatus> {
         // A process that leads a group already, as one that a person started by hand, has no session to leave.
         let _ = rustix::process::setsid();
-        family::become_head();
+        become_head(id);
         let Some(lock) = JobLock::inherit(&self.places.lock(id))? else {
             let status = self.load(id).await?.status;
             return Err(Error::NotEnded { id: id.clone(), status });
@@ -228,7 +230,7 @@ impl Run<'_> {
             }
             let has_hooks = self.run_closing_hooks(place, status).await;
             if has_hooks || status != JobStatus::Completed {
-                self.end_processes().await;
+                self.end_processes(place).await;
             }
             self.pass("job.closed");
         }
@@ -288,7 +290,7 @@ impl Run<'_> {
             let outcome = self.run_sessions(place).await;
             // Its git is a descendant too, and must not be ended with what the agent left.
             let before = self.seen(before).await;
-            self.end_processes().await;
+            self.end_processes(place).await;
             self.look_again(before);
             outcome?;
             self.job.outcome.finished = true;
@@ -316,9 +318,8 @@ impl Run<'_> {
     }
 
     /// Ends whatever the agent and the hooks left running.
-    async fn end_processes(&self) {
-        let (id, launcher) = (self.job.id.clone(), self.jobs.launcher.clone());
-        let _ = tokio::task::spawn_blocking(move || family::end_all(&id, Family::Own, &*launcher)).await;
+    async fn end_processes(&self, place: &setup::Place) {
+        self.jobs.end_processes(&self.job.id, Arc::clone(place.executor())).await;
     }
 
     /// Writes what the job has come to so far.

@@ -19,8 +19,10 @@ impl Run<'_> {
     }
 
     fn section(&self, place: &Place) -> String {
-        let directory = place.directory().display();
-        let root = self.context.place().display();
+        let directory = place.inside();
+        let directory = directory.display();
+        let root = place.executor().path_inside(self.context.place());
+        let root = root.display();
         if place.as_reading().is_some() {
             return format!(
                 "# Where you work\n\nYou read in `{directory}`, a checkout of {} that others read in too. Change nothing, there or \

@@ -40,21 +40,23 @@ impl Run<'_> {
         self.begin(JobPhase::SetUp, Some(format!("reads {base}{}, with others", workspace.base_commit.short())));
         self.job.outcome.base_commit = Some(workspace.base_commit.clone());
         self.job.outcome.branch = None;
-        let root = self.context.place();
+        let executor = engine.executor(Some(workspace));
+        let path = executor.path_inside(&workspace.path);
+        let root = executor.path_inside(self.context.place());
         let name = self.job.work.workspace_name();
         let told = WorkspaceFacts {
-            path: &workspace.path,
+            path: &path,
             branch: "",
             base_branch: workspace.base_branch.as_ref().map_or("", |branch| branch.as_str()),
             name: name.as_str(),
             item: &self.job.work.key,
             title: self.job.title.as_deref().unwrap_or_default(),
-            root,
+            root: &root,
             strategy: "reading",
         };
         let variables = told.variables();
         let directory = self.start_in(&workspace.path);
-        Ok(Place::reading(directory, reading, variables))
+        Ok(Place::reading(directory, reading, variables, executor))
     }
 
     /// Reports by path what changed in the checkout that the job reads in.

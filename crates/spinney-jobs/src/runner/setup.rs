@@ -2,11 +2,12 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use spinney_core::config::{BranchValues, Fetch};
 use spinney_core::variables::WorkspaceFacts;
 use spinney_core::{BranchName, JobEvent, JobPhase, Method, Stream, WorkKind, Workspace};
+use spinney_engine::executor::Executor;
 use spinney_engine::notice::Notice;
 use spinney_engine::{Reading, Request, Resolution};
 
@@ -20,6 +21,7 @@ pub(crate) struct Place {
     directory: PathBuf,
     held: Held,
     variables: Vec<(OsString, OsString)>,
+    executor: Arc<dyn Executor>,
 }
 
 /// What a job has of its place.
@@ -38,8 +40,23 @@ impl Place {
         &self.directory
     }
 
-    pub(super) fn reading(directory: PathBuf, reading: Reading, variables: Vec<(OsString, OsString)>) -> Self {
-        Self { directory, held: Held::Reading(Box::new(reading)), variables }
+    /// The same, as the programs that run there name it.
+    pub(super) fn inside(&self) -> PathBuf {
+        self.executor.path_inside(&self.directory)
+    }
+
+    /// What runs programs there.
+    pub(super) fn executor(&self) -> &Arc<dyn Executor> {
+        &self.executor
+    }
+
+    pub(super) fn reading(
+        directory: PathBuf,
+        reading: Reading,
+        variables: Vec<(OsString, OsString)>,
+        executor: Arc<dyn Executor>,
+    ) -> Self {
+        Self { directory, held: Held::Reading(Box::new(reading)), variables, executor }
     }
 
     /// Where git has something of it; none where the work is done in a directory as it is.
@@ -144,7 +161,8 @@ impl Run<'_> {
         let variables = engine.workspace_variables(&self.context, &resolution.workspace).await?;
         let workspace = resolution.workspace;
         let directory = self.start_in(&workspace.path);
-        Ok(Place { directory, held: Held::Workspace(Box::new(workspace)), variables })
+        let executor = engine.executor(Some(&workspace));
+        Ok(Place { directory, held: Held::Workspace(Box::new(workspace)), variables, executor })
     }
 
     /// The part of a tree that the agent starts in; one that this commit does not have is no place to start in.
@@ -162,19 +180,21 @@ impl Run<'_> {
         let detail = format!("`{}`, as it is", directory.display());
         self.begin(JobPhase::SetUp, Some(detail));
         let name = self.job.work.workspace_name();
-        let root = self.context.place();
+        let executor = self.jobs.engine.executor(None);
+        let path = executor.path_inside(&directory);
+        let root = executor.path_inside(self.context.place());
         let told = WorkspaceFacts {
-            path: &directory,
+            path: &path,
             branch: "",
             base_branch: "",
             name: name.as_str(),
             item: &self.job.work.key,
             title: self.job.title.as_deref().unwrap_or_default(),
-            root,
+            root: &root,
             strategy: "static",
         };
         let variables = told.variables();
-        Ok(Place { directory, held: Held::Directory, variables })
+        Ok(Place { directory, held: Held::Directory, variables, executor })
     }
 
     pub(super) fn workspace_settings(&self) -> spinney_core::config::WorkspaceConfig {

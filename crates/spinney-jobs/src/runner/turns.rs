@@ -1,11 +1,13 @@
 //! One turn of a session: starts the runtime's program, understands what it says, ends it when the job is to end.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
 use spinney_core::quantity::Share;
 use spinney_core::{JobEvent, Session, Stream, Usage};
+use spinney_engine::executor::{Invocation, Started, Tag};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
@@ -15,8 +17,8 @@ use super::{End, Run, Step};
 use crate::Sink;
 use crate::control::Stop;
 use crate::outage::through;
-use crate::process::{self, Lines, Started};
-use crate::runtime::{Conversation, Dialogue, Exit, Failure, GitDirectories, Protocol, Reader, Turn, TurnEnd};
+use crate::process::{self, Lines};
+use crate::runtime::{Conversation, Dialogue, Exit, Failure, GitDirectories, Program, Protocol, Reader, Turn, TurnEnd};
 
 /// How long an agent may take to leave after its dialogue is over.
 const LEAVE_WITHIN: Duration = Duration::from_secs(5);
@@ -70,8 +72,10 @@ impl Run<'_> {
         write_private(&prompt_file, prompt)
             .map_err(|error| End::Failed(format!("its prompt can't be written: {error}")))?;
         let system_prompt = self.system_prompt(place);
+        let inside = |path: &Path| place.executor().path_inside(path);
         let tree = place.workspace().and_then(|row| self.context.require_tree(row).ok());
-        let git = tree.as_ref().map(|tree| GitDirectories { own: tree.admin_dir(), common: tree.common_dir() });
+        let directories = tree.map(|tree| (inside(tree.admin_dir()), inside(tree.common_dir())));
+        let git = directories.as_ref().map(|(own, common)| GitDirectories { own, common });
         let environment: Vec<(OsString, OsString)> = self.environment(place);
         let spent = match conversation {
             Conversation::Resumed(name) => {
@@ -83,18 +87,24 @@ impl Run<'_> {
         let agent = self.agent.clone();
         let turn = Turn {
             settings: &agent.settings,
-            directory: place.directory(),
+            directory: &place.inside(),
             git,
             prompt,
-            prompt_file: &prompt_file,
+            prompt_file: &inside(&prompt_file),
             system_prompt: &system_prompt,
             conversation,
             spent,
             environment: &environment,
         };
-        let invocation = agent.runtime.invocation(&turn);
-        let program = invocation.program.to_string_lossy().into_owned();
-        let started = process::start(&invocation, place.directory(), &environment).map_err(|error| {
+        let Program { file, arguments, variables, stdin } = agent.runtime.program(&turn);
+        let program = file.to_string_lossy().into_owned();
+        let invocation = Invocation {
+            arguments,
+            environment: environment.iter().cloned().chain(variables).collect(),
+            tag: Some(Tag::Job(self.job.id.clone())),
+            ..Invocation::new(file, place.directory())
+        };
+        let started = place.executor().start(&invocation).map_err(|error| {
             End::Failed(format!("`{program}`, the program of agent `{}`, could not be started: {error}", agent.name))
         })?;
         let control = self.control.clone();
@@ -104,7 +114,7 @@ impl Run<'_> {
         let (end, stop, full) = match agent.runtime.protocol(&turn) {
             Protocol::Lines(reader) => {
                 let mut listener = Listener { reader, tracker: &mut tracker };
-                let ran = started.run(invocation.stdin, &control, &mut listener).await.map_err(failed)?;
+                let ran = process::run(started, stdin, &control, &mut listener).await.map_err(failed)?;
                 let end = listener.reader.end(&ran.exit);
                 // One that came to its end although its context was full has ended.
                 let full = ran.ended_by_listener && ran.stop == Stop::No && end.error.is_some();
@@ -155,13 +165,14 @@ async fn hold(
     control: &crate::control::Control,
     tracker: &mut Tracker<'_>,
 ) -> std::io::Result<(TurnEnd, Stop)> {
-    let Some((stdin, stdout)) = started.take_dialogue() else {
+    // Its standard error is read as that of any other.
+    let Some((stdin, stdout)) = started.take_stdin().zip(started.take_stdout()) else {
         return Ok((failure("its pipes are missing"), Stop::No));
     };
     let (tracker, full) = (Mutex::new(tracker), Notify::new());
     let mut sink = Shared { tracker: &tracker, full: &full };
     let mut lines = Shared { tracker: &tracker, full: &full };
-    let mut running = std::pin::pin!(started.run(Vec::new(), control, &mut lines));
+    let mut running = std::pin::pin!(process::run(started, Vec::new(), control, &mut lines));
     let end = {
         // Its pipes close with the talk, which tells it to leave.
         let talk = dialogue.hold(Box::new(stdin), Box::new(stdout), &mut sink);
@@ -197,7 +208,7 @@ fn ended_early(exit: &Exit) -> String {
     }
 }
 
-fn write_private(path: &std::path::Path, text: &str) -> std::io::Result<()> {
+fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
     use std::io::Write;
     use std::os::unix::fs::OpenOptionsExt;
     let mut file = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;

@@ -7,7 +7,7 @@ use super::json::{self, items, number, one_line, some_text, text};
 use super::recent::Recent;
 use crate::Sink;
 use crate::runtime::{
-    Conversation, Exit, Failure, Invocation, Protocol, Reader, Resuming, Runtime, Settings, Turn, TurnEnd, Unsupported,
+    Conversation, Exit, Failure, Program, Protocol, Reader, Resuming, Runtime, Settings, Turn, TurnEnd, Unsupported,
     unsupported,
 };
 
@@ -72,26 +72,26 @@ impl Runtime for Claude {
         Resuming::ByOurName
     }
 
-    fn invocation(&self, turn: &Turn<'_>) -> Invocation {
+    fn program(&self, turn: &Turn<'_>) -> Program {
         let settings = turn.settings;
-        let mut invocation = Invocation::of(settings, "claude");
+        let mut program = Program::of(settings, "claude");
         // Each value hangs on its option, so that none is ever taken for an option itself.
-        invocation.arguments(["-p", "--output-format=stream-json", "--verbose"]);
+        program.arguments(["-p", "--output-format=stream-json", "--verbose"]);
         let mode = settings.permission_mode.as_deref().unwrap_or(PERMISSION_MODE);
-        invocation.arguments([format!("--permission-mode={mode}")]);
+        program.arguments([format!("--permission-mode={mode}")]);
         match turn.conversation {
             Conversation::New(None) => {}
-            Conversation::New(Some(name)) => invocation.arguments([format!("--session-id={name}")]),
-            Conversation::Resumed(name) => invocation.arguments([format!("--resume={name}")]),
+            Conversation::New(Some(name)) => program.arguments([format!("--session-id={name}")]),
+            Conversation::Resumed(name) => program.arguments([format!("--resume={name}")]),
         }
         if !turn.system_prompt.trim().is_empty() {
-            invocation.arguments([format!("--append-system-prompt={}", turn.system_prompt)]);
+            program.arguments([format!("--append-system-prompt={}", turn.system_prompt)]);
         }
-        invocation.arguments(settings.model.iter().map(|model| format!("--model={model}")));
-        invocation.arguments(settings.allowed_tools.iter().map(|tool| format!("--allowedTools={tool}")));
-        invocation.arguments(settings.disallowed_tools.iter().map(|tool| format!("--disallowedTools={tool}")));
-        invocation.stdin = turn.prompt.into();
-        invocation
+        program.arguments(settings.model.iter().map(|model| format!("--model={model}")));
+        program.arguments(settings.allowed_tools.iter().map(|tool| format!("--allowedTools={tool}")));
+        program.arguments(settings.disallowed_tools.iter().map(|tool| format!("--disallowedTools={tool}")));
+        program.stdin = turn.prompt.into();
+        program
     }
 
     fn protocol(&self, turn: &Turn<'_>) -> Protocol {

@@ -10,8 +10,8 @@ use super::recent::Recent;
 use super::transcript::Transcript;
 use crate::Sink;
 use crate::runtime::{
-    Conversation, Exit, Failure, GitDirectories, Invocation, Protocol, Reader, Resuming, Runtime, Settings, Turn,
-    TurnEnd, Unsupported,
+    Conversation, Exit, Failure, GitDirectories, Program, Protocol, Reader, Resuming, Runtime, Settings, Turn, TurnEnd,
+    Unsupported,
 };
 
 /// Spinney's words for how much an agent may do, and Codex's.
@@ -45,28 +45,28 @@ impl Runtime for Codex {
         window / 95 * 90
     }
 
-    fn invocation(&self, turn: &Turn<'_>) -> Invocation {
-        let mut invocation = Invocation::of(turn.settings, "codex");
-        invocation.arguments(["exec", "--json", "--skip-git-repo-check"]);
-        invocation.arguments([match turn.settings.permission_mode.as_deref() {
+    fn program(&self, turn: &Turn<'_>) -> Program {
+        let mut program = Program::of(turn.settings, "codex");
+        program.arguments(["exec", "--json", "--skip-git-repo-check"]);
+        program.arguments([match turn.settings.permission_mode.as_deref() {
             Some("bypassPermissions") => "--dangerously-bypass-approvals-and-sandbox",
             // Without a person to ask, what would be asked for is not done.
             Some("default" | "plan") => "--sandbox=read-only",
             _ => "--sandbox=workspace-write",
         }]);
         if let Some(git) = turn.git {
-            invocation.arguments(["-c", &format!("sandbox_workspace_write.writable_roots={}", writable_roots(&git))]);
+            program.arguments(["-c", &format!("sandbox_workspace_write.writable_roots={}", writable_roots(&git))]);
         }
         if !turn.system_prompt.trim().is_empty() {
-            invocation.arguments(["-c", &format!("developer_instructions={}", toml_text(turn.system_prompt))]);
+            program.arguments(["-c", &format!("developer_instructions={}", toml_text(turn.system_prompt))]);
         }
-        invocation.arguments(turn.settings.model.iter().map(|model| format!("--model={model}")));
+        program.arguments(turn.settings.model.iter().map(|model| format!("--model={model}")));
         match turn.conversation {
-            Conversation::New(_) => invocation.arguments(["-"]),
-            Conversation::Resumed(name) => invocation.arguments(["resume", "--", name, "-"]),
+            Conversation::New(_) => program.arguments(["-"]),
+            Conversation::Resumed(name) => program.arguments(["resume", "--", name, "-"]),
         }
-        invocation.stdin = turn.prompt.into();
-        invocation
+        program.stdin = turn.prompt.into();
+        program
     }
 
     fn protocol(&self, turn: &Turn<'_>) -> Protocol {

@@ -4,7 +4,7 @@
 use super::json;
 use crate::Sink;
 use crate::runtime::{
-    Exit, Invocation, Protocol, Reader, Resuming, Runtime, Settings, Turn, TurnEnd, Unsupported, unsupported,
+    Exit, Program, Protocol, Reader, Resuming, Runtime, Settings, Turn, TurnEnd, Unsupported, unsupported,
 };
 
 /// Where the program finds the prompt as a file.
@@ -56,11 +56,11 @@ impl Runtime for Command {
         Resuming::Never
     }
 
-    fn invocation(&self, turn: &Turn<'_>) -> Invocation {
-        let mut invocation = Invocation::of(turn.settings, "");
-        invocation.variables.push((PROMPT_FILE.into(), turn.prompt_file.into()));
-        invocation.stdin = turn.prompt.into();
-        invocation
+    fn program(&self, turn: &Turn<'_>) -> Program {
+        let mut program = Program::of(turn.settings, "");
+        program.variables.push((PROMPT_FILE.into(), turn.prompt_file.into()));
+        program.stdin = turn.prompt.into();
+        program
     }
 
     fn protocol(&self, _turn: &Turn<'_>) -> Protocol {
@@ -102,15 +102,15 @@ mod tests {
     #[test]
     fn the_prompt_is_on_stdin_and_in_a_file() {
         let settings = settings();
-        let invocation = Command.invocation(&Turn {
+        let program = Command.program(&Turn {
             prompt: "--do it",
             prompt_file: Path::new("/p"),
             ..Turn::new(&settings, Path::new("/w"), Conversation::New(None))
         });
-        assert_eq!(invocation.program, "agent");
-        assert_eq!(invocation.arguments, ["--fast"]);
-        assert_eq!(invocation.stdin, b"--do it");
-        assert_eq!(invocation.variables, [("SPINNEY_PROMPT_FILE".into(), "/p".into())]);
+        assert_eq!(program.file, "agent");
+        assert_eq!(program.arguments, ["--fast"]);
+        assert_eq!(program.stdin, b"--do it");
+        assert_eq!(program.variables, [("SPINNEY_PROMPT_FILE".into(), "/p".into())]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::recent::Recent;
 use super::transcript::Transcript;
 use crate::Sink;
 use crate::runtime::{
-    Conversation, Exit, Failure, Invocation, Protocol, Reader, Resuming, Runtime, Settings, Turn, TurnEnd, Unsupported,
+    Conversation, Exit, Failure, Program, Protocol, Reader, Resuming, Runtime, Settings, Turn, TurnEnd, Unsupported,
 };
 
 /// Spinney's words for how much an agent may do.
@@ -57,25 +57,25 @@ impl Runtime for Gemini {
         window / 2
     }
 
-    fn invocation(&self, turn: &Turn<'_>) -> Invocation {
+    fn program(&self, turn: &Turn<'_>) -> Program {
         let settings = turn.settings;
-        let mut invocation = Invocation::of(settings, "gemini");
+        let mut program = Program::of(settings, "gemini");
         let mode = match settings.permission_mode.as_deref() {
             Some("bypassPermissions") => "yolo",
             Some("plan") => "plan",
             Some("default") => "default",
             _ => "auto_edit",
         };
-        invocation.arguments(["--output-format=stream-json", &format!("--approval-mode={mode}")]);
-        invocation.arguments(settings.model.iter().map(|model| format!("--model={model}")));
-        invocation.arguments(settings.allowed_tools.iter().map(|tool| format!("--allowed-tools={tool}")));
+        program.arguments(["--output-format=stream-json", &format!("--approval-mode={mode}")]);
+        program.arguments(settings.model.iter().map(|model| format!("--model={model}")));
+        program.arguments(settings.allowed_tools.iter().map(|tool| format!("--allowed-tools={tool}")));
         if let Conversation::Resumed(name) = turn.conversation {
-            invocation.arguments([format!("--resume={name}")]);
+            program.arguments([format!("--resume={name}")]);
         }
         // In a directory that nobody has called trusted it asks, or does less.
-        invocation.variables.push(("GEMINI_CLI_TRUST_WORKSPACE".into(), "true".into()));
-        invocation.stdin = turn.whole_prompt().into();
-        invocation
+        program.variables.push(("GEMINI_CLI_TRUST_WORKSPACE".into(), "true".into()));
+        program.stdin = turn.whole_prompt().into();
+        program
     }
 
     fn protocol(&self, turn: &Turn<'_>) -> Protocol {

@@ -6,7 +6,7 @@ use spinney_core::{JobEvent, Usage};
 use super::json::{self, number, one_line, some_text, text};
 use crate::Sink;
 use crate::runtime::{
-    Conversation, Exit, Failure, Invocation, Protocol, Reader, Resuming, Runtime, Settings, Turn, TurnEnd, Unsupported,
+    Conversation, Exit, Failure, Program, Protocol, Reader, Resuming, Runtime, Settings, Turn, TurnEnd, Unsupported,
     unsupported,
 };
 
@@ -75,23 +75,23 @@ impl Runtime for Opencode {
         window.saturating_sub(32_000)
     }
 
-    fn invocation(&self, turn: &Turn<'_>) -> Invocation {
-        let mut invocation = Invocation::of(turn.settings, "opencode");
-        invocation.arguments(["run", "--format=json"]);
+    fn program(&self, turn: &Turn<'_>) -> Program {
+        let mut program = Program::of(turn.settings, "opencode");
+        program.arguments(["run", "--format=json"]);
         if turn.settings.permission_mode.as_deref() == Some("bypassPermissions") {
-            invocation.arguments(["--auto"]);
+            program.arguments(["--auto"]);
         }
-        invocation.arguments(turn.settings.model.iter().map(|model| format!("--model={model}")));
+        program.arguments(turn.settings.model.iter().map(|model| format!("--model={model}")));
         if let Conversation::Resumed(name) = turn.conversation {
-            invocation.arguments([format!("--session={name}")]);
+            program.arguments([format!("--session={name}")]);
         }
         let permissions = permissions(turn.settings);
         if !permissions.is_empty() {
             let permissions = Value::from(permissions).to_string();
-            invocation.variables.push(("OPENCODE_PERMISSION".into(), permissions.into()));
+            program.variables.push(("OPENCODE_PERMISSION".into(), permissions.into()));
         }
-        invocation.stdin = turn.whole_prompt().into();
-        invocation
+        program.stdin = turn.whole_prompt().into();
+        program
     }
 
     fn protocol(&self, turn: &Turn<'_>) -> Protocol {

@@ -178,7 +178,7 @@ fn every_value_hangs_on_its_option_and_the_prompt_is_on_stdin() {
         "--disallowedTools=WebFetch",
     ];
     assert_eq!(arguments("claude", &turn), expected);
-    assert_eq!(runtimes::find("claude").unwrap().invocation(&turn).stdin, b"--help");
+    assert_eq!(runtimes::find("claude").unwrap().program(&turn).stdin, b"--help");
     let resumed = Turn { conversation: Conversation::Resumed("uuid"), ..turn };
     assert!(arguments("claude", &resumed).contains(&"--resume=uuid".into()));
 }

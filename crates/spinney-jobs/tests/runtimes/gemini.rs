@@ -111,11 +111,11 @@ fn the_first_prompt_begins_with_the_system_prompt() {
         ..Turn::new(&settings, Path::new("/workspace"), Conversation::New(None))
     };
     let gemini = runtimes::find("gemini").unwrap();
-    assert_eq!(gemini.invocation(&turn).stdin, b"be kind\n\ndo it");
+    assert_eq!(gemini.program(&turn).stdin, b"be kind\n\ndo it");
     let flags = ["--output-format=stream-json", "--approval-mode=auto_edit", "--allowed-tools=run_shell_command(git)"];
     assert_eq!(arguments("gemini", &turn), flags);
     let resumed = Turn { conversation: Conversation::Resumed("id"), ..turn };
-    assert_eq!(gemini.invocation(&resumed).stdin, b"do it");
+    assert_eq!(gemini.program(&resumed).stdin, b"do it");
     assert!(arguments("gemini", &resumed).contains(&"--resume=id".into()));
     let forbidden = Settings { disallowed_tools: vec!["x".into()], ..Settings::default() };
     assert_eq!(gemini.check(&forbidden).unwrap_err().key, "disallowed_tools");

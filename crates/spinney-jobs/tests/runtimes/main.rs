@@ -41,8 +41,8 @@ fn failed(stderr: &str) -> Exit {
 }
 
 fn arguments(runtime: &str, turn: &Turn<'_>) -> Vec<String> {
-    let invocation = runtimes::find(runtime).unwrap().invocation(turn);
-    invocation.arguments.iter().map(|argument| argument.to_str().unwrap().to_owned()).collect()
+    let program = runtimes::find(runtime).unwrap().program(turn);
+    program.arguments.iter().map(|argument| argument.to_str().unwrap().to_owned()).collect()
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn what_is_forbidden_is_told_in_its_own_words() {
     let permission = |settings: &Settings| {
         let turn = Turn::new(settings, Path::new("/workspace"), Conversation::Resumed("ses_1"));
         assert!(arguments("opencode", &turn).contains(&"--session=ses_1".into()));
-        opencode.invocation(&turn).variables.first().map(|(_, value)| value.to_str().unwrap().to_owned())
+        opencode.program(&turn).variables.first().map(|(_, value)| value.to_str().unwrap().to_owned())
     };
     assert_eq!(permission(&with(Some("bypassPermissions"), &[])), None);
     assert_eq!(permission(&with(None, &[])), permission(&with(Some("acceptEdits"), &[])));

@@ -1,10 +1,10 @@
 //! `spinney exec`: runs a command in a workspace.
 
 use std::ffi::OsString;
-use std::os::unix::process::CommandExt;
 
 use clap::Args;
 use spinney_engine::Among;
+use spinney_engine::executor::Invocation;
 
 use crate::app::App;
 use crate::completion::workspace_names;
@@ -37,14 +37,19 @@ async fn become_command(app: &App, args: ExecArgs) -> Result<std::convert::Infal
         let spinney_core::Workspace { name, path, .. } = workspace;
         return Err(spinney_engine::Error::TreeMissing { name, path }.into());
     }
-    let environment = engine.workspace_environment(&context, &workspace).await?;
+    let invocation = Invocation {
+        arguments: args.command[1..].to_vec(),
+        environment: engine.workspace_environment(&context, &workspace).await?,
+        ..Invocation::new(&args.command[0], &workspace.path)
+    };
     engine.touch(&workspace).await?;
+    let executor = engine.executor(Some(&workspace));
     drop(engine);
     app.ui.progress.clear();
-    #[expect(clippy::disallowed_methods, reason = "a person's command, which becomes this process")]
-    let mut command = std::process::Command::new(&args.command[0]);
-    command.args(&args.command[1..]).current_dir(&workspace.path).env_clear().envs(environment);
-    let error = command.exec();
+    let error = match executor.become_program(&invocation) {
+        Ok(never) => return Ok(never),
+        Err(error) => error,
+    };
     let name = args.command[0].to_string_lossy();
     let name = spinney_core::names::for_message(&name);
     Err(CliError::failed(format!("`{name}` could not be started: {error}"))

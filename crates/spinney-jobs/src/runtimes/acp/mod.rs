@@ -27,7 +27,7 @@ use self::permission::Policy;
 use super::check_no_tools;
 use crate::Sink;
 use crate::runtime::{
-    Conversation, Dialogue, Failure, Invocation, Protocol, Resuming, Runtime, Settings, Turn, TurnEnd, Unsupported,
+    Conversation, Dialogue, Failure, Program, Protocol, Resuming, Runtime, Settings, Turn, TurnEnd, Unsupported,
     unsupported,
 };
 
@@ -79,8 +79,8 @@ impl Runtime for Acp {
         Resuming::ByItsName
     }
 
-    fn invocation(&self, turn: &Turn<'_>) -> Invocation {
-        Invocation::of(turn.settings, "")
+    fn program(&self, turn: &Turn<'_>) -> Program {
+        Program::of(turn.settings, "")
     }
 
     fn protocol(&self, turn: &Turn<'_>) -> Protocol {
