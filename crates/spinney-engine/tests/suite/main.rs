@@ -4,6 +4,7 @@ mod accounts;
 mod delivery;
 mod doors;
 mod escape;
+mod executor;
 mod jobs;
 mod patterns;
 mod setup;
