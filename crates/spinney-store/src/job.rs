@@ -11,7 +11,7 @@ use sqlx::query::Query;
 use crate::page::Page;
 use crate::row::Reader;
 use crate::workspace::{MIN_PREFIX_CHARS, parameters};
-use crate::{Connection, Error};
+use crate::{Connection, Error, Fence};
 
 macro_rules! jobs_sql {
     ($rest:literal) => {
@@ -162,6 +162,17 @@ impl Connection {
         .bind(job.title.as_deref())
         .bind(expected.as_str());
         Ok(self.execute(query).await? > 0)
+    }
+
+    /// The fence of a job's last start; none for one that is unknown.
+    pub async fn fence_of_job(&mut self, id: &JobId) -> Result<Option<Fence>, Error> {
+        let query = sqlx::query("SELECT id, fence FROM jobs WHERE id = $1").bind(id.as_str());
+        let fence = |row| {
+            let mut row = Reader::new("jobs", row);
+            row.text()?;
+            row.number().map(Fence)
+        };
+        self.fetch_optional(query).await?.as_ref().map(fence).transpose()
     }
 
     /// Notes that a job works on another repository than the one that it was asked for at.

@@ -1,5 +1,5 @@
 //! State: accounts and their tokens, repositories, workspaces, the works and conversations that point at them, jobs and
-//! their sessions, the journal, ports and events.
+//! their sessions, the journal, ports and events. And who may act on them ([`Ownership`]).
 //!
 //! One schema and one set of queries serve SQLite (the default, in the home) and PostgreSQL (shared by several nodes).
 //! Invariants:
@@ -31,6 +31,7 @@ mod network;
 mod node;
 mod operation;
 mod origin;
+mod ownership;
 mod page;
 mod place;
 mod port;
@@ -56,6 +57,7 @@ pub use idempotency::{IdempotencyKey, RecordedAnswer};
 pub use job::{JobFilter, JobSearch, JobTally};
 pub use network::is_network_file_system;
 pub use node::Node;
+pub use ownership::{Fence, Ownable, Owned, Ownership, OwnershipError};
 pub use page::{Page, Seen};
 pub use port::Port;
 pub use session::SessionSearch;

@@ -65,6 +65,28 @@ fn all() -> JobFilter {
 }
 
 on_both! {
+    async fn each_start_of_a_job_has_a_higher_fence(backend: &Backend) {
+        let store = backend.store().await;
+        let repository = one_repository(&store).await;
+        let mut connection = store.read().await.unwrap();
+        let pending = job(&repository, Work::issue(42), 5);
+        connection.insert_job(&pending).await.unwrap();
+        let mut last = connection.fence_of_job(&pending.id).await.unwrap();
+        assert!(last.is_some());
+        let running = Job { status: JobStatus::Running, ..pending.clone() };
+        for _ in 0..2 {
+            assert!(connection.update_job(&running, JobStatus::Pending).await.unwrap());
+            let fence = connection.fence_of_job(&pending.id).await.unwrap();
+            assert!(fence > last);
+            // What it writes while it runs, and its going back to those who wait, is no start.
+            assert!(connection.update_job(&running, JobStatus::Running).await.unwrap());
+            assert!(connection.update_job(&pending, JobStatus::Running).await.unwrap());
+            last = connection.fence_of_job(&pending.id).await.unwrap();
+            assert_eq!(last, fence);
+        }
+        assert_eq!(connection.fence_of_job(&JobId::generate()).await.unwrap(), None);
+    }
+
     async fn a_job_comes_back_as_it_went_in_and_as_it_was_changed(backend: &Backend) {
         let store = backend.store().await;
         let repository = one_repository(&store).await;
