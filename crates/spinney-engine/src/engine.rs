@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use spinney_core::config::{Config, Layers};
 use spinney_core::{AccountName, Actor};
 use spinney_git::{Git, GitOptions, OnWait};
-use spinney_store::{Store, StoreUrl};
+use spinney_store::{Ownership, Store, StoreUrl};
 use tokio::sync::OnceCell;
 
 use crate::home::Home;
@@ -34,6 +34,7 @@ pub struct Engine {
     /// The configuration without any repository's part.
     pub(crate) config: Arc<Config>,
     pub(crate) store: Store,
+    pub(crate) ownership: Ownership,
     git: Arc<OnceCell<Git>>,
     on_wait: Option<OnWait>,
 }
@@ -52,6 +53,7 @@ impl Engine {
             Some(url) => StoreUrl::parse(url.expose())?,
         };
         let store = Store::open_patiently(&url, patience).await?;
+        let ownership = Ownership::of_home(home.root());
         let EngineOptions { account, layers, environment, .. } = options;
         let engine = Self {
             account,
@@ -60,6 +62,7 @@ impl Engine {
             environment: environment.into(),
             config: Arc::new(config),
             store,
+            ownership,
             git: Arc::default(),
             on_wait: None,
         };
@@ -99,6 +102,12 @@ impl Engine {
     #[must_use]
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// Who may act on what in this home.
+    #[must_use]
+    pub fn ownership(&self) -> &Ownership {
+        &self.ownership
     }
 
     #[must_use]

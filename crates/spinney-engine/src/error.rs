@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use spinney_core::config::ConfigError;
 use spinney_core::names::for_message;
 use spinney_core::{AccountName, BranchName, NodeId, Reason, RepositoryName, TokenName, WorkspaceName};
+use spinney_store::OwnershipError;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -202,6 +203,12 @@ pub enum Error {
     TokenMissing { variable: String, repository: String },
     #[error("{what}")]
     Internal { what: String },
+}
+
+impl From<OwnershipError> for Error {
+    fn from(OwnershipError { path, doing, source }: OwnershipError) -> Self {
+        Self::files(&path, doing)(source)
+    }
 }
 
 const MOUNT_FOR_WRITING: &str = "mount it for writing; `--home DIR` and `workspace.path` decide where things go";

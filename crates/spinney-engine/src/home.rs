@@ -7,8 +7,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, flock};
-use spinney_core::{NodeId, OperationId, RepositoryId, RepositoryName, WorkspaceId, WorkspaceName};
+use spinney_core::{NodeId, RepositoryId, RepositoryName, WorkspaceId, WorkspaceName};
 
 use crate::{Error, Result, disk};
 
@@ -18,8 +17,6 @@ pub const MARKER: &str = ".spinney-trees";
 
 /// Says where a home is: all that lies in it is known by its path.
 const PLACE: &str = "place";
-/// Locked as long as a daemon works in a home.
-pub const SERVE_LOCK: &str = "serve.lock";
 
 #[derive(Debug, Clone)]
 pub struct Home {
@@ -83,12 +80,6 @@ impl Home {
         disk::write_among_others(&place, self.root.as_os_str().as_bytes()).map_err(Error::files(&place, "written"))
     }
 
-    /// Whether a daemon works in it.
-    pub(crate) fn is_served(&self) -> bool {
-        let Ok(file) = fs::File::open(self.root.join(SERVE_LOCK)) else { return false };
-        flock(&file, FlockOperation::NonBlockingLockShared).is_err()
-    }
-
     /// Where the clones are that Spinney manages, by accounts.
     #[must_use]
     pub fn managed_clones(&self) -> PathBuf {
@@ -121,11 +112,6 @@ impl Home {
     #[must_use]
     pub fn operations(&self) -> PathBuf {
         self.root.join("operations")
-    }
-
-    #[must_use]
-    pub fn operation_lock(&self, id: &OperationId) -> PathBuf {
-        self.operations().join(id.as_str())
     }
 
     #[must_use]

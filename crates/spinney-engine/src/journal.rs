@@ -1,36 +1,25 @@
 //! The journal: every multi-step change is an operation whose intent is durable before its first side effect.
 //!
-//! The owner of an operation is whoever holds its file lock (`operations/<id>` in the home), never a pid. The file is
-//! made and locked before the row is written, so that a row without a locked file belongs to somebody who died.
+//! An operation is owned ([`spinney_store::Ownership`]) before its row is written, so that a row whose operation nobody owns
+//! belongs to somebody who died.
 
-use std::fs::{self, File};
-use std::io;
-use std::path::PathBuf;
-use std::time::Duration;
-
-use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
 use spinney_core::{Operation, OperationId, OperationStatus, RepositoryId, Step, Timestamp, WorkspaceId};
-use spinney_store::Connection;
+use spinney_store::{Connection, Ownable, Owned};
 
 use crate::{Engine, Error, Result};
-
-/// How long a waiter sleeps between two looks at somebody else's lock.
-const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(10);
 
 /// The right to carry out one operation; given up on drop.
 #[derive(Debug)]
 pub(crate) struct OperationLock {
     pub id: OperationId,
-    path: PathBuf,
-    _file: File,
+    owned: Owned,
 }
 
 impl OperationLock {
     /// Forgets the lock file after the operation was closed. Who still waits on it reads the row and finds it closed.
     pub fn discard(self) {
-        // A file that stays is swept up by `doctor`; it holds nothing.
-        let _ = fs::remove_file(&self.path);
+        self.owned.discard();
     }
 }
 
@@ -45,53 +34,20 @@ impl Engine {
     /// Takes the lock of a new operation, before its row is written.
     pub(crate) fn begin_operation(&self) -> Result<OperationLock> {
         let id = OperationId::generate();
-        let path = self.home.operation_lock(&id);
-        // It gets its name once it is locked, so that nobody ever sees it free.
-        let aside = path.with_file_name(format!(".{id}"));
-        let file = File::create_new(&aside).map_err(Error::files(&aside, "made"))?;
-        flock(&file, FlockOperation::NonBlockingLockExclusive)
-            .map_err(|error| Error::files(&aside, "locked")(error.into()))?;
-        fs::rename(&aside, &path).map_err(Error::files(&path, "made"))?;
-        Ok(OperationLock { id, path, _file: file })
+        let owned = self.ownership.take_new(Ownable::Operation(id.clone()))?;
+        Ok(OperationLock { id, owned })
     }
 
     /// Takes over the lock of an operation whose owner is gone; `None` while the owner lives.
     pub(crate) fn take_over(&self, id: &OperationId) -> Result<Option<OperationLock>> {
-        let path = self.home.operation_lock(id);
-        let file = match File::options().read(true).write(true).open(&path) {
-            Ok(file) => file,
-            // The file went with a crash of the machine, or the operation was just closed: the row tells.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => File::options()
-                .read(true)
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .open(&path)
-                .map_err(Error::files(&path, "opened"))?,
-            Err(error) => return Err(Error::files(&path, "opened")(error)),
-        };
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Some(OperationLock { id: id.clone(), path, _file: file })),
-            Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
-            Err(error) => Err(Error::files(&path, "locked")(error.into())),
-        }
+        // Its file may have gone with a crash of the machine, or the operation was just closed: the row tells.
+        let owned = self.ownership.take(Ownable::Operation(id.clone()))?;
+        Ok(owned.map(|owned| OperationLock { id: id.clone(), owned }))
     }
 
     /// Waits until the owner of an operation has ended, however it ended.
     pub(crate) async fn wait_for_operation(&self, id: &OperationId) -> Result<()> {
-        let path = self.home.operation_lock(id);
-        loop {
-            let file = match spinney_git::open_regular(&path) {
-                Ok(file) => file,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-                Err(error) => return Err(Error::files(&path, "opened")(error)),
-            };
-            match flock(&file, FlockOperation::NonBlockingLockShared) {
-                Ok(()) => return Ok(()),
-                Err(rustix::io::Errno::WOULDBLOCK) => tokio::time::sleep(LOOK_AGAIN_AFTER).await,
-                Err(error) => return Err(Error::files(&path, "locked")(error.into())),
-            }
-        }
+        Ok(self.ownership.wait_until_free(&Ownable::Operation(id.clone())).await?)
     }
 
     /// Records the intent of an operation's next step, durably, before the step is taken.

@@ -67,7 +67,7 @@ pub use doctor::{Check, Mark};
 pub use engine::{Engine, EngineOptions};
 pub use error::{Census, Error, ErrorKind, Result, size};
 pub use escape::{CheckoutPrint, MainCheckout, escapes_in_words};
-pub use home::{Home, SERVE_LOCK};
+pub use home::Home;
 pub use import::{Found, Import, Imports, Left};
 pub use inspect::{Details, Shown};
 pub use lookup::Among;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use spinney_core::{Event, Repository, Workspace};
 use spinney_git::{POINTER_BYTES, read_regular_text};
+use spinney_store::Ownable;
 
 use crate::lookup::Among;
 use crate::tree;
@@ -82,7 +83,7 @@ impl Engine {
     /// Takes note of where the home is now. What lay in it is found by its own path from here on.
     pub(crate) async fn follow_home(&self) -> Result<()> {
         let Some(from) = self.home.was_at()? else { return Ok(()) };
-        if self.home.is_served() {
+        if self.ownership.is_owned(&Ownable::Daemon).unwrap_or(false) {
             return Err(Error::HomeInUse { was: from });
         }
         let moved = Moved { from, to: self.home.root().to_owned() };

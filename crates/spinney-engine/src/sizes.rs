@@ -3,18 +3,17 @@
 //! Measuring walks whole trees, so nothing that is asked for at once waits for it.
 
 use std::collections::{HashSet, VecDeque};
-use std::fs::File;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, flock};
 use spinney_core::{Size, Timestamp, Workspace, WorkspaceId, WorkspaceStatus};
+use spinney_store::{Ownable, Owned};
 use tokio::sync::mpsc;
 
 use crate::trash::size_on_disk_until;
 use crate::tree::trash_place;
-use crate::{Engine, Error, Result};
+use crate::{Engine, Result};
 
 /// How long a size is good enough.
 const GOOD_FOR: Duration = Duration::from_secs(10 * 60);
@@ -72,20 +71,14 @@ fn is_due(workspace: &Workspace) -> bool {
 /// The right to measure in the background; given up on drop.
 #[derive(Debug)]
 pub struct Measurer {
-    _lock: File,
+    _owned: Owned,
 }
 
 impl Engine {
     /// Becomes the one who measures in the background; `None` while there is another.
     pub fn become_measurer(&self) -> Result<Option<Measurer>> {
-        let path = self.home.root().join("measure.lock");
-        let options = File::options().read(true).write(true).create(true).truncate(false).open(&path);
-        let file = options.map_err(Error::files(&path, "opened"))?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Some(Measurer { _lock: file })),
-            Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
-            Err(error) => Err(Error::files(&path, "locked")(error.into())),
-        }
+        let owned = self.ownership.take(Ownable::Measuring)?;
+        Ok(owned.map(|owned| Measurer { _owned: owned }))
     }
 
     /// Measures those whose size is unknown or old, the oldest first, until the deadline; keeps what it found in the

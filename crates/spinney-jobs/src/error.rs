@@ -8,6 +8,7 @@ use spinney_core::names::for_message;
 use spinney_core::{ForgeError, JobId, JobStatus};
 use spinney_engine::ErrorKind;
 use spinney_git::without_credentials;
+use spinney_store::OwnershipError;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -53,6 +54,12 @@ pub enum Error {
     Start { source: io::Error },
     #[error("{message}")]
     Refused { message: String, hint: String },
+}
+
+impl From<OwnershipError> for Error {
+    fn from(OwnershipError { path, doing, source }: OwnershipError) -> Self {
+        Self::Files { path, doing, source }
+    }
 }
 
 impl Error {

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use spinney_core::{Job, JobId};
 use spinney_engine::executor::{Executor, Tag, Tagged};
+use spinney_store::{Ownable, Ownership};
 
-use crate::{Jobs, Launcher, Result, lock};
+use crate::{Jobs, Launcher, Result, StartedJob};
 
 impl Jobs<'_> {
     /// Ends all processes of a job, and waits until they are gone. The process of a job that an agent started in its turn
@@ -30,8 +31,9 @@ impl Jobs<'_> {
     }
 }
 
-/// Whether a process runs another job: it was started as such a one is, and that job's lock is held.
+/// Whether a process runs another job: it was started as such a one is, and somebody owns that job.
 fn runs_another_job(command_line: &[&[u8]], job: &JobId, launcher: &dyn Launcher) -> bool {
     let other = launcher.job_of(command_line).filter(|other| other.id != *job);
-    other.is_some_and(|other| !lock::is_free(&lock::place(&other.home, &other.id)))
+    let runs = |other: StartedJob| Ownership::of_home(&other.home).is_owned(&Ownable::Job(other.id)).unwrap_or(true);
+    other.is_some_and(runs)
 }

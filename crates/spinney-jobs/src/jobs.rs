@@ -11,12 +11,12 @@ use spinney_core::{
     Timestamp, Work, WorkKind,
 };
 use spinney_engine::{Context, Engine, fail};
-use spinney_store::JobFilter;
+use spinney_store::{JobFilter, Ownable, Owned};
 use tokio::time::{Instant, sleep};
 
 use crate::launch::Launcher;
-use crate::lock::{self, JobLock, Places};
 use crate::log::LogReader;
+use crate::places::Places;
 use crate::{Agent, Error, Result, events, queue};
 
 /// Jobs of one home, as one account may have them.
@@ -127,15 +127,14 @@ impl<'e> Jobs<'e> {
             id,
         };
         // Nobody else knows the id yet.
-        let path = self.places.lock(&job.id);
-        let Some(lock) = JobLock::take(&path)? else { return Err(Error::NotEnded { id: job.id, status: job.status }) };
+        let Some(owned) = self.take(&job.id)? else { return Err(Error::NotEnded { id: job.id, status: job.status }) };
         let inserted = self.insert(&mut job, busy).await;
         if let Err(error) = inserted {
-            lock.discard();
+            owned.discard();
             return Err(error);
         }
         fail::point("job.recorded")?;
-        self.start(&job, lock).await?;
+        self.start(&job, owned).await?;
         Ok(job)
     }
 
@@ -224,8 +223,8 @@ impl<'e> Jobs<'e> {
     }
 
     /// Starts a job's process; a job that can't be started has failed.
-    async fn start(&self, job: &Job, lock: JobLock) -> Result<()> {
-        let Err(error) = self.launch(&job.id, &lock) else { return Ok(()) };
+    async fn start(&self, job: &Job, owned: Owned) -> Result<()> {
+        let Err(error) = self.launch(&job.id, &owned) else { return Ok(()) };
         let mut failed = Job { status: JobStatus::Failed, ended_at: Some(Timestamp::now()), ..job.clone() };
         failed.outcome.error = Some(error.to_string());
         let mut db = self.engine.store().write().await?;
@@ -233,7 +232,7 @@ impl<'e> Jobs<'e> {
             events::ended(&mut db, &failed)?;
         }
         db.commit().await?;
-        lock.discard();
+        owned.discard();
         Err(error)
     }
 
@@ -348,7 +347,7 @@ impl<'e> Jobs<'e> {
         if job.node != *self.engine.home().node() {
             return Err(Error::OtherNode { id: job.id.clone() });
         }
-        let lock = self.take_ended(job).await?;
+        let owned = self.take_ended(job).await?;
         let mut db = self.engine.store().write().await?;
         let Some(row) = db.lock_job(&job.id).await? else { return Ok(None) };
         if why == Reopening::TakenUp && (row.status != JobStatus::Interrupted || row.cancel != Cancel::No) {
@@ -357,7 +356,7 @@ impl<'e> Jobs<'e> {
         }
         if !db.reopen_job(&job.id).await? {
             // It waits or runs, and its process is dead: whoever finds it first settles it.
-            drop((db, lock));
+            drop((db, owned));
             self.settle_dead(job).await?;
             let Job { id, status, .. } = self.load(&job.id).await?;
             return Err(Error::NotEnded { id, status });
@@ -378,17 +377,22 @@ impl<'e> Jobs<'e> {
         }
         db.record_outcome(&job.id, &job.outcome).await?;
         db.commit().await?;
-        self.start(&job, lock).await?;
+        self.start(&job, owned).await?;
         Ok(Some(job))
     }
 
-    /// Takes the lock of a job that has ended. Its process may need a moment more to leave, and who only looks whether it
-    /// has holds the lock for an instant.
-    async fn take_ended(&self, job: &Job) -> Result<JobLock> {
+    /// Takes a job; none while somebody owns it.
+    fn take(&self, id: &JobId) -> Result<Option<Owned>> {
+        Ok(self.engine.ownership().take(Ownable::Job(id.clone()))?)
+    }
+
+    /// Takes a job that has ended. Its process may need a moment more to leave, and who only looks whether it has holds its
+    /// lock for an instant.
+    async fn take_ended(&self, job: &Job) -> Result<Owned> {
         let deadline = Instant::now() + LEAVES_WITHIN;
         loop {
-            if let Some(lock) = JobLock::take(&self.places.lock(&job.id))? {
-                return Ok(lock);
+            if let Some(owned) = self.take(&job.id)? {
+                return Ok(owned);
             }
             let Job { id, status, .. } = self.load(&job.id).await?;
             if !status.is_final() || Instant::now() > deadline {
@@ -440,7 +444,7 @@ impl<'e> Jobs<'e> {
         if job.node != *self.engine.home().node() {
             return Ok(self.load(&job.id).await?.status.is_final());
         }
-        Ok(lock::is_free(&self.places.lock(&job.id)))
+        Ok(!self.engine.ownership().is_owned(&Ownable::Job(job.id.clone())).unwrap_or(true))
     }
 
     /// Settles the jobs of this node whose processes died, whichever account's they are: ends what is left of their agents, keeps their work, and calls
@@ -468,11 +472,11 @@ impl<'e> Jobs<'e> {
 
     /// Settles one job if its process is dead.
     async fn settle_dead(&self, job: &Job) -> Result<Option<Job>> {
-        let Some(lock) = JobLock::take(&self.places.lock(&job.id))? else { return Ok(None) };
+        let Some(owned) = self.take(&job.id)? else { return Ok(None) };
         // It may have ended, and given up its lock, since its row was read.
         let mut job = self.load(&job.id).await?;
         if job.status.is_final() {
-            lock.discard();
+            owned.discard();
             return Ok(None);
         }
         let before = job.status;
@@ -501,7 +505,7 @@ impl<'e> Jobs<'e> {
             events::ended(&mut db, &job)?;
         }
         db.commit().await?;
-        lock.discard();
+        owned.discard();
         self.places.ring();
         Ok(settled.then_some(job))
     }

@@ -12,8 +12,8 @@ use std::process::Child;
 use spinney_core::{JobId, RepositoryName};
 use spinney_engine::Engine;
 use spinney_engine::executor::spare;
+use spinney_store::Owned;
 
-use crate::lock::JobLock;
 use crate::{Error, Jobs, Result};
 
 /// Starts processes that do what jobs ask for, and recognises them.
@@ -65,12 +65,12 @@ pub enum Chore<'a> {
 
 impl Jobs<'_> {
     /// Starts the process of a job, which keeps the lock from here on.
-    pub(crate) fn launch(&self, job: &JobId, lock: &JobLock) -> Result<()> {
+    pub(crate) fn launch(&self, job: &JobId, owned: &Owned) -> Result<()> {
         let place = self.places.last_words(job);
         let mut options = File::options();
         let opened = options.create(true).write(true).truncate(true).mode(0o600).open(&place);
         let last_words = opened.map_err(|source| Error::files(&place, "opened", source))?;
-        let start = JobStart { id: job, lock: lock.carrier()?, last_words };
+        let start = JobStart { id: job, lock: owned.carrier()?, last_words };
         self.launcher.start_job(self.engine, start).map_err(|source| Error::Start { source })
     }
 

@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
 use spinney_core::{AccountName, Scope, Timestamp, Token, TokenKind, TokenSecret};
-use spinney_engine::{Engine, SERVE_LOCK};
+use spinney_engine::Engine;
 use spinney_jobs::Launcher;
+use spinney_store::{Ownable, Owned, Ownership, OwnershipError};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -146,22 +146,17 @@ pub async fn serve(options: ServeOptions, on_listening: impl FnOnce(&Listening))
 /// Where the daemon of a home is to be found, if one runs.
 #[must_use]
 pub fn running_url(home: &Path) -> Option<String> {
-    let lock = spinney_git::open_regular(&home.join(SERVE_LOCK)).ok()?;
-    // Whoever gets the lock is alone.
-    if flock(&lock, FlockOperation::NonBlockingLockShared).is_ok() {
+    if !Ownership::of_home(home).is_owned(&Ownable::Daemon).unwrap_or(false) {
         return None;
     }
     spinney_git::read_regular_text(&home.join(URL_FILE), spinney_git::POINTER_BYTES).ok().filter(|url| !url.is_empty())
 }
 
-/// Holds the home's lock for as long as this process lives.
-fn become_daemon(engine: &Engine) -> Result<std::fs::File, ServeError> {
-    let path = engine.home().root().join(SERVE_LOCK);
-    let opened = std::fs::File::options().create(true).truncate(false).write(true).open(&path);
-    let file = opened.map_err(|source| ServeError::Lock { path, source })?;
-    let taken = |_| ServeError::Taken(engine.home().root().to_owned());
-    flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(taken)?;
-    Ok(file)
+/// Owns the daemon's work in this home for as long as this process lives.
+fn become_daemon(engine: &Engine) -> Result<Owned, ServeError> {
+    let owned = engine.ownership().take(Ownable::Daemon);
+    let owned = owned.map_err(|OwnershipError { path, source, .. }| ServeError::Lock { path, source })?;
+    owned.ok_or_else(|| ServeError::Taken(engine.home().root().to_owned()))
 }
 
 /// A link for the first person, while there is neither a token nor a browser that is logged in.

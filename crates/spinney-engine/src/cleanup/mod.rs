@@ -7,10 +7,8 @@ mod activity;
 mod caches;
 mod sweep;
 
-use std::fs::File;
-
-use rustix::fs::{FlockOperation, flock};
 use spinney_core::{Event, Finding, Reason, Workspace};
+use spinney_store::{Ownable, Owned};
 
 pub use self::caches::CleanedCaches;
 pub(crate) use self::caches::{CACHE, is_cache};
@@ -60,20 +58,14 @@ pub struct Report {
 /// The right to sweep; given up on drop.
 #[derive(Debug)]
 pub struct Sweeper {
-    _lock: File,
+    _owned: Owned,
 }
 
 impl Engine {
     /// Becomes the one sweeper of this home; `None` while there is another.
     pub fn become_sweeper(&self) -> Result<Option<Sweeper>> {
-        let path = self.home.root().join("sweep.lock");
-        let options = File::options().read(true).write(true).create(true).truncate(false).open(&path);
-        let file = options.map_err(Error::files(&path, "opened"))?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Some(Sweeper { _lock: file })),
-            Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
-            Err(error) => Err(Error::files(&path, "locked")(error.into())),
-        }
+        let owned = self.ownership.take(Ownable::Sweep)?;
+        Ok(owned.map(|owned| Sweeper { _owned: owned }))
     }
 
     /// Keeps a workspace from sweeps, or no longer.

@@ -7,6 +7,7 @@ mod refs;
 pub(crate) use refs::mirror_warning;
 use serde::Serialize;
 use spinney_core::{OperationId, WorkspaceStatus};
+use spinney_store::Ownable;
 
 use crate::error::{mend_index, size};
 use crate::lookup::Among;
@@ -131,9 +132,11 @@ impl Engine {
         let mut stale = 0;
         let names = std::fs::read_dir(self.home.operations()).into_iter().flatten().flatten();
         for id in names.filter_map(|entry| entry.file_name().to_str()?.parse::<OperationId>().ok()) {
-            if !open.iter().any(|operation| operation.id == id) && self.is_abandoned(&id) {
-                // It holds nothing: its operation is closed.
-                let _ = std::fs::remove_file(self.home.operation_lock(&id));
+            // It holds nothing: its operation is closed.
+            if !open.iter().any(|operation| operation.id == id)
+                && let Ok(Some(owned)) = self.ownership.take(Ownable::Operation(id))
+            {
+                owned.discard();
                 stale += 1;
             }
         }
@@ -150,8 +153,7 @@ impl Engine {
     }
 
     fn is_abandoned(&self, id: &OperationId) -> bool {
-        let Ok(file) = spinney_git::open_regular(&self.home.operation_lock(id)) else { return true };
-        rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockShared).is_ok()
+        !self.ownership.is_owned(&Ownable::Operation(id.clone())).unwrap_or(false)
     }
 
     /// Rows without directories, directories without rows, repositories that moved.

@@ -4,7 +4,7 @@ mod accounts;
 mod delivery;
 mod doors;
 mod escape;
-mod executor;
 mod jobs;
+mod one_way;
 mod patterns;
 mod setup;

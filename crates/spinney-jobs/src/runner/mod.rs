@@ -40,9 +40,9 @@ use spinney_core::{
 };
 use spinney_engine::executor::become_head;
 use spinney_engine::{Context, ErrorKind, fail};
+use spinney_store::{Ownable, Owned};
 
 use crate::control::{Control, Stop};
-use crate::lock::JobLock;
 use crate::log::Log;
 use crate::outage::{Cut, through};
 use crate::{Agent, Error, Jobs, Result, Sink, events};
@@ -53,6 +53,8 @@ pub(crate) struct Run<'a> {
     jobs: &'a Jobs<'a>,
     limits: &'a dyn ConfiguredLimits,
     job: Job,
+    /// The right to run it, with the fence of its start.
+    owned: Owned,
     agent: Agent,
     context: Context,
     log: Log,
@@ -142,7 +144,7 @@ impl Jobs<'_> {
         // A process that leads a group already, as one that a person started by hand, has no session to leave.
         let _ = rustix::process::setsid();
         become_head(id);
-        let Some(lock) = JobLock::inherit(&self.places.lock(id))? else {
+        let Some(owned) = self.engine.ownership().inherit(Ownable::Job(id.clone()))? else {
             let status = self.load(id).await?.status;
             return Err(Error::NotEnded { id: id.clone(), status });
         };
@@ -151,11 +153,12 @@ impl Jobs<'_> {
             return Ok(job.status);
         }
         let mut log = Log::open(&self.places.log(id))?;
-        let status = match through(async || self.prepare(&job).await).await {
+        let (status, owned) = match through(async || self.prepare(&job).await).await {
             Ok((agent, context)) => {
                 let control = Control::listen(self.engine.store().clone(), id.clone(), self.places.bell());
-                let mut run = Run { jobs: self, limits, job, agent, context, log, control, escapes: None, stock: None };
-                Box::pin(run.go()).await
+                let (escapes, stock) = (None, None);
+                let mut run = Run { jobs: self, limits, job, owned, agent, context, log, control, escapes, stock };
+                (Box::pin(run.go()).await, run.owned)
             }
             Err(error) => {
                 let end = End::from(error);
@@ -164,12 +167,12 @@ impl Jobs<'_> {
                 let mut job = job;
                 job.outcome.error = Some(end.message());
                 self.settle(&mut job, end.status()).await?;
-                end.status()
+                (end.status(), owned)
             }
         };
         let _ = std::fs::remove_file(self.places.prompt(id));
         let _ = std::fs::remove_file(self.places.last_words(id));
-        lock.discard();
+        owned.discard();
         self.places.ring();
         Ok(status)
     }

@@ -128,6 +128,7 @@ impl Run<'_> {
         if let Some(own) = own.filter(|own| own.status == JobStatus::Running && own.attempt == self.job.attempt + 1) {
             // Nobody else writes this row: the start was committed, and the answer to that cut off.
             self.job = own.clone();
+            self.owned.set_fence(db.fence_of_job(&self.job.id).await?);
             return Ok(true);
         }
         let Some(own) = own.filter(|own| own.status == JobStatus::Pending) else {
@@ -151,12 +152,15 @@ impl Run<'_> {
         if may_start || news {
             match db.update_job(&row, JobStatus::Pending).await {
                 Ok(true) => {
+                    let mut fence = None;
                     if may_start {
                         events::started(&mut db, &row)?;
+                        fence = db.fence_of_job(&row.id).await?;
                     } else {
                         events::waiting(&mut db, &row)?;
                     }
                     db.commit().await?;
+                    self.owned.set_fence(fence);
                 }
                 Ok(false) => return Err(End::Failed("its record says that it does not wait any more".to_owned())),
                 // Somebody took the place at this very moment.
@@ -216,6 +220,7 @@ impl Run<'_> {
             events::waiting(&mut db, &waiting)?;
         }
         db.commit().await?;
+        self.owned.set_fence(None);
         self.job = waiting;
         self.jobs.places.ring();
         Ok(())

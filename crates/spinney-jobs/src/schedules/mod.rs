@@ -4,7 +4,7 @@
 //! when something happened; jobs of this node that were interrupted are to be resumed before. All that lasts is in the
 //! store. Invariants:
 //!
-//! - One process of a home looks at a time (`lock.rs`); among nodes, each change of a row is made on the version that was
+//! - One process of a home looks at a time ([`Ownable::Schedules`]); among nodes, each change of a row is made on the version that was
 //!   read. So one run is started once.
 //! - A run is taken in the store before anything is done for it, under the id that its job will have; an item is noted
 //!   there before its source is told. Whoever finds an id without a job knows that the daemon died in between.
@@ -12,16 +12,15 @@
 
 mod ask;
 mod configured;
-mod lock;
 mod plan;
 mod report;
 mod run;
 mod settle;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use spinney_core::{Schedule, Timestamp};
+use spinney_store::Ownable;
 
 use crate::{Jobs, Result};
 
@@ -30,7 +29,6 @@ pub use configured::Problem;
 pub use report::{Report, RunOutcome};
 
 use configured::Configured;
-use lock::Lock;
 
 /// The configuration, and what a person did to it, is looked at again this often.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
@@ -56,7 +54,7 @@ impl<'e> Schedules<'e> {
 
     /// Settles what ended, starts what is due, and says when to look again at the latest.
     pub async fn tick(&self, now: Timestamp) -> Result<Timestamp> {
-        let Some(_lock) = Lock::take(&self.lock_path())? else { return Ok(now.plus(BUSY)) };
+        let Some(_owned) = self.jobs.engine.ownership().take(Ownable::Schedules)? else { return Ok(now.plus(BUSY)) };
         let mut wake = now.plus(LOOK_AGAIN);
         if !self.settle_claims().await? {
             wake = wake.min(now.plus(SETTLE_WITHIN));
@@ -100,9 +98,5 @@ impl<'e> Schedules<'e> {
                 }
             }
         }
-    }
-
-    fn lock_path(&self) -> PathBuf {
-        self.jobs.engine.home().root().join("schedules.lock")
     }
 }

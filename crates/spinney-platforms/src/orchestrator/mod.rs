@@ -21,6 +21,7 @@ use std::time::Duration;
 use spinney_core::{Actor, Delivery, DeliveryStatus, Platform};
 use spinney_engine::Engine;
 use spinney_jobs::{Jobs, Launcher};
+use spinney_store::{Ownable, Owned};
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::Instant;
@@ -64,8 +65,8 @@ struct Shared {
 /// What is being attended to, and what is left alone for a while.
 #[derive(Debug, Default)]
 struct Busy {
-    /// Lanes, and deliveries: one may change its lane while it is attended to.
-    at: HashSet<String>,
+    /// A message has an owner besides: it may change its lane while it is attended to.
+    lanes: HashSet<String>,
     pauses: HashMap<String, (Instant, Duration)>,
     /// Platforms that want to be left alone.
     quiet: HashMap<Platform, Instant>,
@@ -162,15 +163,17 @@ impl Orchestrator {
         self.busy().followed = followed;
         for delivery in &open {
             let lane = lane(delivery);
-            if !self.is_quiet(delivery.platform) && self.take(delivery, &lane) {
-                self.attend(delivery.clone(), lane);
+            if !self.is_quiet(delivery.platform)
+                && let Some(owned) = self.take(delivery, &lane)
+            {
+                self.attend(delivery.clone(), lane, owned);
             }
         }
         Ok(!open.is_empty())
     }
 
     /// Does the next step of a delivery on a thread of its own: it reads and writes files.
-    fn attend(&self, delivery: Delivery, lane: String) {
+    fn attend(&self, delivery: Delivery, lane: String, owned: Owned) {
         let this = self.clone();
         let handle = Handle::current();
         tokio::spawn(async move {
@@ -180,7 +183,7 @@ impl Orchestrator {
             let (platform, id) = (delivery.platform, delivery.id.clone());
             let stepped = tokio::task::spawn_blocking(move || {
                 let _permit = permit;
-                let taken = Taken { orchestrator: &own, delivery: &delivery, lane: &lane };
+                let taken = Taken { orchestrator: &own, lane: &lane, _owned: owned };
                 handle.block_on(own.step(&delivery, &lane));
                 drop(taken);
                 // The next of its lane can be attended to.
@@ -264,22 +267,21 @@ impl Orchestrator {
         self.shared.busy.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// `false` while somebody is at it or in its lane, or it is to be left alone.
-    fn take(&self, delivery: &Delivery, lane: &str) -> bool {
+    /// None while somebody is at it or in its lane, or it is to be left alone.
+    fn take(&self, delivery: &Delivery, lane: &str) -> Option<Owned> {
         let mut busy = self.busy();
         let rests = busy.pauses.get(lane).is_some_and(|(until, _)| *until > Instant::now());
-        let own = own(delivery);
-        if rests || busy.at.contains(lane) || busy.at.contains(&own) {
-            return false;
+        if rests || busy.lanes.contains(lane) {
+            return None;
         }
-        busy.at.extend([lane.to_owned(), own]);
-        true
+        let message = Ownable::Message { platform: delivery.platform, id: delivery.id.clone() };
+        let owned = self.engine().ownership().take(message).ok().flatten()?;
+        busy.lanes.insert(lane.to_owned());
+        Some(owned)
     }
 
-    fn leave(&self, delivery: &Delivery, lane: &str) {
-        let mut busy = self.busy();
-        busy.at.remove(lane);
-        busy.at.remove(&own(delivery));
+    fn leave(&self, lane: &str) {
+        self.busy().lanes.remove(lane);
     }
 
     fn is_quiet(&self, platform: Platform) -> bool {
@@ -322,21 +324,16 @@ fn lane(delivery: &Delivery) -> String {
     format!("{} {what} {of}", delivery.platform)
 }
 
-/// What stands for a delivery among the lanes.
-fn own(delivery: &Delivery) -> String {
-    format!("{} one {}", delivery.platform, delivery.id)
-}
-
 /// Gives a delivery and its lane back, whatever happens there.
 struct Taken<'a> {
     orchestrator: &'a Orchestrator,
-    delivery: &'a Delivery,
     lane: &'a str,
+    _owned: Owned,
 }
 
 impl Drop for Taken<'_> {
     fn drop(&mut self) {
-        self.orchestrator.leave(self.delivery, self.lane);
+        self.orchestrator.leave(self.lane);
     }
 }
 

@@ -1,4 +1,5 @@
-//! Programs of a workspace are started, and processes looked for, through the executor alone: read from the sources.
+//! What is done in one way is done in no other, read from the sources: programs of a workspace are started, and processes looked
+//! for, by the executor; who may act is asked of the ownership.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,6 +24,15 @@ const LOOKERS: &[(&str, &str)] = &[
     ("spinney/src/commands/cancel.rs", "a job's own process, which is this very program"),
 ];
 
+/// What locks files by itself, and why that says nothing about who may act.
+const LOCKERS: &[(&str, &str)] = &[
+    ("spinney-engine/src/pool/lock.rs", "the files of one pool, which some share"),
+    ("spinney-engine/src/pool/reading.rs", "a checkout's readers, who hold it together"),
+    ("spinney-engine/src/trash/unarchive.rs", "the archive itself, while it is read"),
+    ("spinney-store/src/ownership/file.rs", "the ownership"),
+    ("spinney-store/src/sqlite.rs", "the making and upgrading of the database"),
+];
+
 /// Runs git, or only tests.
 const LEFT_OUT: [&str; 2] = ["spinney-git", "spinney-testkit"];
 
@@ -40,12 +50,17 @@ fn nothing_but_the_executor_looks_for_what_runs_in_a_workspace() {
     assert_only(LOOKERS, |text| text.contains("\"/proc"));
 }
 
+#[test]
+fn who_may_act_is_asked_in_one_way() {
+    assert_only(LOCKERS, |text| text.contains("flock") || text.contains("TryLockError"));
+}
+
 /// Asserts which of the product's sources do something.
 #[track_caller]
 fn assert_only(listed: &[(&str, &str)], does_it: impl Fn(&str) -> bool) {
     let found: Vec<String> = sources().into_iter().filter(|(_, text)| does_it(text)).map(|(path, _)| path).collect();
     let listed: Vec<&str> = listed.iter().map(|(path, _)| *path).collect();
-    assert_eq!(found, listed, "use `Engine::executor`, or list the file here with a reason");
+    assert_eq!(found, listed, "use what the others use, or list the file here with a reason");
 }
 
 /// The sources above git, without their tests, by their paths below `crates`.
