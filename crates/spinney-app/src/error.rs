@@ -1,6 +1,6 @@
 //! Everything that can go wrong with a use case.
 
-use spinney_core::{WorkspaceName, WorkspaceStatus};
+use spinney_core::{Advice, WorkspaceName, WorkspaceStatus};
 use spinney_engine::ErrorKind;
 
 use crate::InvalidRequest;
@@ -31,6 +31,17 @@ impl Error {
             Self::Request(_) => ErrorKind::Usage,
             Self::SweepUnderWay => ErrorKind::Held,
             Self::NobodysWorkspace { .. } => ErrorKind::Blocked,
+        }
+    }
+
+    /// What helps.
+    #[must_use]
+    pub fn advice(&self) -> Vec<Advice> {
+        match self {
+            Self::Engine(error) => error.advice(),
+            Self::Jobs(error) => error.advice(),
+            Self::SweepUnderWay => vec![Advice::WaitAndRepeat],
+            Self::Request(_) | Self::NobodysWorkspace { .. } => Vec::new(),
         }
     }
 }

@@ -8,6 +8,7 @@
 //! again for jobs and chores ([`own_program`]). Nothing here knows HTTP, a
 //! terminal, or the markup of a platform.
 
+pub mod advice;
 pub mod document;
 mod error;
 pub mod housekeeping;
@@ -17,5 +18,6 @@ mod request;
 pub mod words;
 pub mod workspaces;
 
+pub use advice::{Front, advise, advise_all};
 pub use error::{Error, Result};
 pub use request::{InvalidRequest, Prompt, WorkRequest};

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::workspace::words;
 use crate::{
-    BranchName, CommitId, JobId, Method, NodeId, Platform, RepositoryId, RepositoryName, ScheduleName, SessionId,
-    Timestamp, WaitsFor, Work, WorkspaceId,
+    Advice, BranchName, CommitId, JobId, Method, NodeId, Platform, RepositoryId, RepositoryName, ScheduleName,
+    SessionId, Timestamp, WaitsFor, Work, WorkspaceId,
 };
 
 words!(
@@ -170,6 +170,9 @@ pub struct JobRequest {
 pub struct Outcome {
     pub summary: Option<String>,
     pub error: Option<String>,
+    /// What helps with the error.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub advice: Vec<Advice>,
     /// Whether the agent has done its part: what is left is to deliver it.
     pub finished: bool,
     /// Whether that was delivered: nothing is left but to let its workspace go.

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Advice;
 use crate::job::{JobStatus, Usage};
 use crate::workspace::words;
 
@@ -52,6 +53,8 @@ pub enum JobEvent {
     /// Things go on, but not as one would expect.
     Warning {
         text: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        advice: Vec<Advice>,
     },
     /// The runtime's conversation has begun, under its own name for it.
     SessionStarted {
@@ -118,9 +121,18 @@ pub enum JobEvent {
         status: JobStatus,
         #[serde(default)]
         error: Option<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        advice: Vec<Advice>,
     },
     #[serde(other)]
     Unknown,
+}
+
+impl JobEvent {
+    /// A warning that nothing helps with.
+    pub fn warning(text: impl Into<String>) -> Self {
+        Self::Warning { text: text.into(), advice: Vec::new() }
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]

@@ -4,6 +4,7 @@
 
 pub mod account;
 pub mod actor;
+pub mod advice;
 pub mod agent;
 pub mod branch;
 mod checked_text;
@@ -35,6 +36,7 @@ pub mod workspace;
 
 pub use account::{Account, AccountName};
 pub use actor::Actor;
+pub use advice::Advice;
 pub use agent::{AgentName, RuntimeName};
 pub use branch::{BranchName, InvalidBranchName};
 pub use commit::CommitId;

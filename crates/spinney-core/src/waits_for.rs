@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{JobId, WorkspaceName};
+use crate::{Advice, JobId, WorkspaceName};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -27,8 +27,9 @@ pub enum WaitsFor {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NoRoom {
     pub why: String,
-    /// What helps, at the command line.
-    pub hints: Vec<String>,
+    /// What makes room.
+    #[serde(default)]
+    pub advice: Vec<Advice>,
     /// How many workspaces a sweep of what is merged would take at most.
     pub merged: usize,
     /// How many one of what is stale would.
@@ -37,8 +38,7 @@ pub struct NoRoom {
 
 impl fmt::Display for NoRoom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.why)?;
-        self.hints.iter().try_for_each(|hint| write!(f, "; {hint}"))
+        f.write_str(&self.why)
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use spinney_core::config::ConfigError;
 use spinney_core::names::for_message;
-use spinney_core::{AccountName, BranchName, NodeId, Reason, RepositoryName, TokenName, WorkspaceName};
+use spinney_core::{AccountName, Advice, BranchName, NodeId, Reason, RepositoryName, TokenName, WorkspaceName};
 use spinney_store::OwnershipError;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -48,6 +48,14 @@ impl Census {
     #[must_use]
     pub fn total(&self) -> usize {
         self.merged.len() + self.stale.len() + self.active
+    }
+
+    fn advice(&self) -> Vec<Advice> {
+        let first = |names: &[WorkspaceName], is_stale| {
+            names.first().map(|workspace| Advice::MakeRoom { workspace: workspace.clone(), is_stale })
+        };
+        let some = [first(&self.merged, false), first(&self.stale, true)];
+        some.into_iter().flatten().chain([Advice::RaiseLimit]).collect()
     }
 }
 
@@ -211,8 +219,6 @@ impl From<OwnershipError> for Error {
     }
 }
 
-const MOUNT_FOR_WRITING: &str = "mount it for writing; `--home DIR` and `workspace.path` decide where things go";
-
 impl Error {
     pub(crate) fn files(path: &std::path::Path, doing: &'static str) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
@@ -308,198 +314,129 @@ impl Error {
 
     /// What helps, as sentences with the command in backticks.
     #[must_use]
-    pub fn hints(&self) -> Vec<String> {
-        use spinney_git::Error as Git;
-        let hint = |text: &str| vec![text.to_owned()];
+    pub fn advice(&self) -> Vec<Advice> {
         match self {
-            Self::Config(error) => error.hint().into_iter().collect(),
-            Self::HomeUnusable { .. } => hint("choose another with `--home DIR` or `SPINNEY_HOME`"),
-            Self::Files { source, .. } if source.kind() == io::ErrorKind::ReadOnlyFilesystem => hint(MOUNT_FOR_WRITING),
-            Self::Files { .. } => {
-                hint("see who owns it and what stands there; `--home DIR` and `workspace.path` decide where things go")
-            }
-            Self::UnusableUrl { .. } => {
-                hint("give a path, or a URL that starts with `https://`, `ssh://` or `git@host:`")
-            }
-            Self::Clone { source: Git::Auth { .. }, .. } => {
-                hint("set up git's credential helper for this host, or name a token with `--token-env NAME`")
-            }
-            Self::Clone { .. } => hint("check the address; `git ls-remote URL` asks the same question by hand"),
-            Self::Git(Git::MissingObjects { .. }) => {
-                hint("`git fsck` tells what is missing; `spinney rm NAME --force` removes it and keeps what is left")
-            }
-            Self::NoRemote { .. } => hint("`git remote add origin URL` gives it one"),
-            Self::InTrash { id, .. } => vec![format!("`spinney restore {id}` brings it back")],
-            Self::NotInTrash { name, .. } => vec![format!("`spinney show {name}` tells more")],
-            Self::RestoreBranchTaken { name, .. } => {
-                vec![format!("`spinney restore {name} --branch NAME` restores it on a new branch")]
-            }
-            Self::NotRestorable { name, .. } => vec![format!("`spinney show {name}` tells more")],
-            Self::NotAdoptable { .. } => hint("`git worktree list` shows the linked worktrees that can be adopted"),
+            Self::Config(error) => vec![error.advice()],
+            Self::Store(error) => error.advice().into_iter().collect(),
+            Self::Git(error) => of_git(error).into_iter().collect(),
             Self::OtherHome { node, place, .. } => {
-                let own = place.as_ref().map(|place| format!("`spinney --home {}` works with it", place.display()));
-                let gone =
-                    format!("where that home is gone for good, `spinney adopt --from-home {node}` takes it over");
-                own.into_iter().chain([gone]).collect()
-            }
-            Self::Unmarked { path } => vec![format!(
-                "if nobody makes it any more, `git worktree unlock {}` lets it be adopted",
-                path.display()
-            )],
-            Self::HomeExists { place, .. } => {
-                vec![format!("`spinney --home {} rm NAME` lets its workspaces go", place.display())]
-            }
-            Self::PathTaken { .. } => hint("move it away, or change `workspace.path`"),
-            Self::BranchConflict { .. } => hint("choose another with `--branch NAME`, or rename the one that is there"),
-            Self::NoFreeBranch { .. } => {
-                hint("choose one with `--branch NAME`, or change the agent's `branch_pattern`")
-            }
-            Self::MissingHead { .. } => hint("`spinney repo sync` fetches all branches; `--sha SHA` names a commit"),
-            Self::StillUsed { .. } => hint("end that process, and run the same command again"),
-            Self::Busy { .. } => hint("wait for it, and run the same command again"),
-            Self::Store(error) => error.hint().into_iter().collect(),
-            Self::DiskFull { .. } => hint("free some space, then run the same command again"),
-            Self::UnknownRepository { .. } => {
-                hint("`spinney repo ls` shows the known ones, `spinney repo add URL|PATH` adds one")
-            }
-            Self::VariableOfOwner { .. } => hint("set up git's credential helper for this host"),
-            Self::UnknownAccount { name } => {
-                vec![format!("`spinney account ls` shows them, `spinney account add {name}` adds it")]
-            }
-            Self::AccountTaken { .. } => hint("`spinney account ls` shows them"),
-            Self::UnknownToken { account, .. } => vec![format!("`spinney token ls --account {account}` shows them")],
-            Self::TokenTaken { name, .. } => {
-                vec![format!("give it another name; `spinney token revoke '{name}'` lets the old one go")]
-            }
-            Self::RepositoryNameTaken { .. } => hint("give it another with `--name OWNER/NAME`"),
-            Self::RepositoryInUse { name, missing: true, .. } => vec![format!(
-                "put the repository back; where it is gone for good, `spinney repo rm {name} --force` forgets them"
-            )],
-            Self::RepositoryInUse { name, .. } => {
-                vec![format!("`spinney ls --repo {name}` shows them, `spinney rm NAME` lets one go")]
-            }
-            Self::RepositoryHasTrash { name, .. } => {
-                vec![format!(
-                    "`spinney ls --all --repo {name}` shows them; `spinney restore` brings one back, `spinney trash purge` lets it go"
-                )]
-            }
-            Self::EmptyRepository { .. } => hint("commit something first: `git commit --allow-empty -m start`"),
-            Self::UnknownRemote { .. } | Self::AmbiguousRemote { .. } => {
-                hint("set `workspace.remote` to the one that is meant")
-            }
-            Self::ImportUnreadable { .. } => hint(
-                "name a database of Archon (`archon.db`) or a `worktree-registry.json`; without `--from`, all places are looked at",
-            ),
-            Self::ImportOfAccount { .. } => hint("leave `--account` out"),
-            Self::NoBase { .. } => hint("name the base: `--base BRANCH`, or `workspace.base` in `spinney.toml`"),
-            Self::MissingBase { .. } => hint("`git branch -a` shows what there is; `spinney repo sync` fetches it all"),
-            Self::Git(Git::LockTimeout { holder: Some(holder), .. })
-            | Self::Fetch { source: Git::LockTimeout { holder: Some(holder), .. }, .. }
-                if holder.is_stopped() =>
-            {
-                vec![format!("`kill -CONT {0}` lets it go on, `kill -9 {0}` ends it", holder.pid)]
-            }
-            Self::Git(Git::NotTrusted { .. }) | Self::Fetch { source: Git::NotTrusted { .. }, .. } => {
-                hint("`spinney trust` shows what it would run, and agrees to it; `git config --unset KEY` takes it out")
-            }
-            Self::Fetch { .. } => hint("`SPINNEY_WORKSPACE__FETCH=auto` goes on with what is known"),
-            Self::BranchInMainCheckout { .. } => {
-                hint("switch the main checkout to another branch, or choose another with `--branch NAME`")
-            }
-            Self::Replaced { .. } => hint("run any `spinney` command where it stands now, and it is found by its id"),
-            Self::RepositoryAway { name, .. } => vec![format!(
-                "run any `spinney` command where it stands now, and it is found by its id; mount its disk, if that is missing; \
-                 `spinney repo rm {name}` forgets it"
-            )],
-            Self::HomeCopied { .. } => {
-                hint("use that one; to make this a home of its own, delete `node`, `place` and `spinney.db` in it")
-            }
-            Self::HomeInUse { .. } => hint("stop the daemon, and run the same command again"),
-            Self::OnOtherNode { .. } => hint("work on it there"),
-            Self::MovedAway { from, to, .. } => vec![format!(
-                "`spinney cleanup orphans` takes note of that; `git worktree move --force --force {} {}` brings it back",
-                to.display(),
-                from.display()
-            )],
-            Self::BranchInMissingWorktree { path, .. } => vec![format!(
-                "if it was moved, `git worktree repair NEW-PLACE` tells git so; if it is gone for good, \
-                 `git worktree prune` forgets it (after `git worktree unlock {}`, where it is locked)",
-                path.display()
-            )],
-            Self::BranchOfWorkspace { name, .. } => vec![format!("`spinney show {name}` tells more")],
-            Self::BranchHeld { path, .. } => {
-                vec![format!("`git -C {} status` shows its state", path.display())]
-            }
-            Self::UnknownWorkspace { .. } => hint("`spinney ls` shows them, `spinney ls --all` the trash too"),
-            Self::AmbiguousWorkspace { .. } => hint("use an id, or name the repository with `--repo`"),
-            Self::Limit { census, .. } => limit_hints(census),
-            Self::LowDisk { .. } => hint("free some space, or lower `limits.min_free_disk`"),
-            Self::WrongStatus { name, .. } | Self::TreeMissing { name, .. } => {
-                vec![format!("`spinney show {name}` tells more")]
+                let own = place.as_ref().map(|place| Advice::UseOtherHome { place: text(place) });
+                own.into_iter().chain([Advice::TakeOverHome { node: node.clone() }]).collect()
             }
             Self::TreeRootMissing { path } => vec![
-                "mount it and run the same command again; nothing was changed".to_owned(),
-                format!(
-                    "if its trees are gone for good, `mkdir -p {0} && touch {0}/{1}` says so",
-                    path.display(),
-                    crate::home::MARKER
-                ),
+                Advice::MountTreeRoot,
+                Advice::DeclareTreesGone { path: text(path), marker: crate::home::MARKER.to_owned() },
             ],
-            Self::PathNotIgnored { .. } => hint("add that directory to `.gitignore`, or change `workspace.path`"),
-            Self::Setup { .. } => hint("nothing was left behind; fix `workspace.setup` and run the same command again"),
-            Self::TokenMissing { variable, .. } => vec![format!("export {variable}, and run the same command again")],
-            Self::Git(Git::NotARepository { .. }) => {
-                hint("run it inside a repository, or name one with `--repo PATH|NAME`")
-            }
-            Self::Git(Git::GitMissing { .. } | Git::GitTooOld { .. }) => hint("install git 2.38 or newer"),
-            Self::Git(Git::Auth { .. }) => hint(
-                "set up git's credential helper for this host, or name a token: `spinney repo add URL --token-env NAME`",
-            ),
-            Self::Git(Git::BranchInUse { .. }) => {
-                hint("if that is a workspace the store does not know, `spinney cleanup orphans` takes it in")
-            }
-            Self::Git(Git::OperationInProgress { path, .. }) => {
-                vec![format!("`git -C {} status` shows what is left to do", path.display())]
-            }
-            Self::Git(Git::Conflicted { .. }) => hint("resolve its conflicts in the workspace, and commit that"),
-            Self::Git(Git::PushRejected { .. }) => {
-                hint("take them in, in the workspace: `git pull --rebase REMOTE BRANCH`; then deliver again")
-            }
-            Self::Git(Git::LockTimeout { .. }) => hint("wait for it, or end it, and run the same command again"),
-            Self::Git(Git::DamagedWorktree { .. } | Git::ForeignWorktree { .. } | Git::WorktreeMissing { .. }) => {
-                hint("`git worktree repair` in the main checkout mends a broken link; `spinney doctor` shows them all")
-            }
-            Self::Git(Git::DamagedIndex { path, .. }) => vec![mend_index(path)],
-            Self::Git(Git::UnsafeOwnership { path }) => {
-                vec![format!("if you trust it: `git config --global --add safe.directory {}`", path.display())]
-            }
-            Self::Git(Git::Network { .. } | Git::NoAnswer { .. } | Git::RemoteNotFound { .. }) => {
-                hint("check the network and `git remote -v`; `SPINNEY_WORKSPACE__FETCH=never` works without the remote")
-            }
-            Self::Git(Git::PermissionDenied { .. }) => hint("see who owns it, and run the same command again"),
-            Self::Git(Git::ReadOnly { .. }) => hint(MOUNT_FOR_WRITING),
-            Self::Git(Git::NoSpace { .. }) => hint("free some space, then run the same command again"),
-            _ => Vec::new(),
+            Self::Limit { census, .. } => census.advice(),
+            error => error.one_advice().into_iter().collect(),
         }
     }
+
+    /// The advice for what has one at most.
+    fn one_advice(&self) -> Option<Advice> {
+        use spinney_git::Error as Git;
+        Some(match self {
+            Self::HomeUnusable { .. } => Advice::ChooseHome,
+            Self::Files { source, .. } if source.kind() == io::ErrorKind::ReadOnlyFilesystem => Advice::MountForWriting,
+            Self::Files { .. } => Advice::SeeWhoOwnsPlace,
+            Self::UnusableUrl { .. } => Advice::GiveUsableUrl,
+            Self::Clone { source: Git::Auth { .. }, .. } => Advice::SetUpCredentialsForClone,
+            Self::Clone { .. } => Advice::CheckAddress,
+            Self::NoRemote { .. } => Advice::AddRemote,
+            Self::InTrash { name, id } => Advice::Restore { workspace: name.clone(), id: id.clone() },
+            Self::RestoreBranchTaken { name, .. } => Advice::RestoreOnBranch { workspace: name.clone() },
+            Self::NotInTrash { name, .. }
+            | Self::NotRestorable { name, .. }
+            | Self::BranchOfWorkspace { name, .. }
+            | Self::WrongStatus { name, .. }
+            | Self::TreeMissing { name, .. } => Advice::ShowWorkspace { workspace: name.clone() },
+            Self::NotAdoptable { .. } => Advice::ListAdoptable,
+            Self::Unmarked { path } => Advice::UnlockToAdopt { path: text(path) },
+            Self::HomeExists { place, .. } => Advice::RemoveInHome { place: text(place) },
+            Self::PathTaken { .. } => Advice::MoveAwayOrChangePath,
+            Self::BranchConflict { .. } => Advice::ChooseBranch,
+            Self::NoFreeBranch { .. } => Advice::ChooseBranchOrPattern,
+            Self::MissingHead { .. } => Advice::SyncBranchesOrNameCommit,
+            Self::StillUsed { .. } => Advice::EndProcessAndRepeat,
+            Self::Busy { .. } => Advice::WaitAndRepeat,
+            Self::DiskFull { .. } => Advice::FreeSpace,
+            Self::UnknownRepository { .. } => Advice::ListRepositories,
+            Self::VariableOfOwner { .. } => Advice::SetUpCredentials,
+            Self::UnknownAccount { name } => Advice::AddAccount { account: name.clone() },
+            Self::AccountTaken { .. } => Advice::ListAccounts,
+            Self::UnknownToken { account, .. } => Advice::ListTokens { account: account.clone() },
+            Self::TokenTaken { name, .. } => Advice::RenameOrRevokeToken { token: name.clone() },
+            Self::RepositoryNameTaken { .. } => Advice::GiveRepositoryAnotherName,
+            Self::RepositoryInUse { name, missing: true, .. } => Advice::PutBackOrForget { repository: name.clone() },
+            Self::RepositoryInUse { name, .. } => Advice::EmptyRepositoryFirst { repository: name.clone() },
+            Self::RepositoryHasTrash { name, .. } => Advice::EmptyTrashFirst { repository: name.clone() },
+            Self::EmptyRepository { .. } => Advice::CommitFirst,
+            Self::UnknownRemote { .. } | Self::AmbiguousRemote { .. } => Advice::SetRemote,
+            Self::ImportUnreadable { .. } => Advice::NameImportSource,
+            Self::ImportOfAccount { .. } => Advice::LeaveAccountOut,
+            Self::NoBase { .. } => Advice::NameBase,
+            Self::MissingBase { .. } => Advice::SyncBranches,
+            Self::Fetch { source: Git::LockTimeout { holder: Some(holder), .. }, .. } if holder.is_stopped() => {
+                Advice::LetGoOnOrKill { pid: holder.pid }
+            }
+            Self::Fetch { source: Git::NotTrusted { .. }, .. } => Advice::Trust,
+            Self::Fetch { .. } => Advice::FetchFromWhatIsKnown,
+            Self::BranchInMainCheckout { .. } => Advice::SwitchMainCheckout,
+            Self::Replaced { .. } => Advice::RunWhereItStands,
+            Self::RepositoryAway { name, .. } => Advice::FindAgainOrForget { repository: name.clone() },
+            Self::HomeCopied { .. } => Advice::UseTheOtherHome,
+            Self::HomeInUse { .. } => Advice::StopTheDaemon,
+            Self::OnOtherNode { .. } => Advice::WorkOnItThere,
+            Self::MovedAway { from, to, .. } => Advice::NoteTheMove { from: text(from), to: text(to) },
+            Self::BranchInMissingWorktree { path, .. } => Advice::RepairOrPrune { path: text(path) },
+            Self::BranchHeld { path, .. } => Advice::SeeStatus { path: text(path) },
+            Self::UnknownWorkspace { .. } => Advice::ListWorkspaces,
+            Self::AmbiguousWorkspace { .. } => Advice::NameWorkspaceById,
+            Self::LowDisk { .. } => Advice::FreeSpaceOrLowerLimit,
+            Self::PathNotIgnored { .. } => Advice::IgnoreDirectory,
+            Self::Setup { .. } => Advice::FixSetup,
+            Self::TokenMissing { variable, .. } => Advice::ExportVariable { variable: variable.clone() },
+            Self::Refused { .. } => Advice::AllowReasons,
+            _ => return None,
+        })
+    }
+}
+
+/// What helps when git fails.
+fn of_git(error: &spinney_git::Error) -> Option<Advice> {
+    use spinney_git::Error as Git;
+    Some(match error {
+        Git::MissingObjects { .. } => Advice::CheckObjects,
+        Git::LockTimeout { holder: Some(holder), .. } if holder.is_stopped() => {
+            Advice::LetGoOnOrKill { pid: holder.pid }
+        }
+        Git::LockTimeout { .. } => Advice::WaitOrEndAndRepeat,
+        Git::NotTrusted { .. } => Advice::Trust,
+        Git::NotARepository { .. } => Advice::RunInRepository,
+        Git::GitMissing { .. } | Git::GitTooOld { .. } => Advice::InstallGit,
+        Git::Auth { .. } => Advice::SetUpCredentialsOrNameToken,
+        Git::BranchInUse { .. } => Advice::TakeInOrphans,
+        Git::OperationInProgress { path, .. } => Advice::SeeWhatIsLeft { path: text(path) },
+        Git::Conflicted { .. } => Advice::ResolveConflicts,
+        Git::PushRejected { .. } => Advice::TakeInRemoteCommits,
+        Git::DamagedWorktree { .. } | Git::ForeignWorktree { .. } | Git::WorktreeMissing { .. } => Advice::RepairLinks,
+        Git::DamagedIndex { path, .. } => Advice::MakeIndexAnew { path: text(path) },
+        Git::UnsafeOwnership { path } => Advice::DeclareSafe { path: text(path) },
+        Git::Network { .. } | Git::NoAnswer { .. } | Git::RemoteNotFound { .. } => Advice::CheckNetwork,
+        Git::PermissionDenied { .. } => Advice::SeeWhoOwnsFile,
+        Git::ReadOnly { .. } => Advice::MountForWriting,
+        Git::NoSpace { .. } => Advice::FreeSpace,
+        _ => return None,
+    })
+}
+
+fn text(path: &std::path::Path) -> String {
+    path.display().to_string()
 }
 
 /// What makes a damaged index anew: the files stay as they are, and what was staged is staged no more.
 pub(crate) fn mend_index(tree: &std::path::Path) -> String {
     format!("`git -C {} read-tree HEAD` makes it anew; files stay as they are", tree.display())
-}
-
-fn limit_hints(census: &Census) -> Vec<String> {
-    let mut hints = Vec::new();
-    let mut name_some = |names: &[WorkspaceName], what: &str| {
-        if let Some(first) = names.first() {
-            hints.push(format!("`spinney why {first}` tells what keeps {what}, `spinney rm {first}` lets it go"));
-        }
-    };
-    name_some(&census.merged, "a merged one");
-    name_some(&census.stale, "a stale one");
-    hints.push("`spinney ls -l` shows all; `limits.max_workspaces` raises the limit".to_owned());
-    hints
 }
 
 fn list(items: &[String], none: &str) -> String {
@@ -566,14 +503,14 @@ mod tests {
     }
 
     #[test]
-    fn hints_promise_nothing_and_know_a_disk_from_its_owner() {
+    fn advice_knows_a_disk_from_its_owner() {
         let place = std::path::Path::new("/srv/x");
         let full = Error::files(place, "written")(io::ErrorKind::StorageFull.into());
-        assert_eq!(full.hints(), ["free some space, then run the same command again"]);
+        assert_eq!(full.advice(), [Advice::FreeSpace]);
         let read_only = Error::files(place, "written")(io::ErrorKind::ReadOnlyFilesystem.into());
-        assert!(read_only.hints()[0].starts_with("mount it for writing"), "{:?}", read_only.hints());
+        assert_eq!(read_only.advice(), [Advice::MountForWriting]);
         let denied = Error::files(place, "written")(io::ErrorKind::PermissionDenied.into());
-        assert!(denied.hints()[0].starts_with("see who owns it"), "{:?}", denied.hints());
+        assert_eq!(denied.advice(), [Advice::SeeWhoOwnsPlace]);
     }
 
     #[test]

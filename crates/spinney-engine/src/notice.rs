@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use spinney_core::Advice;
 use spinney_core::quantity::Span;
 
 use crate::plural;
@@ -53,6 +54,20 @@ pub enum Warning {
     Minor { what: String },
 }
 
+impl Warning {
+    /// What helps, where something does.
+    #[must_use]
+    pub fn advice(&self) -> Option<Advice> {
+        match self {
+            Self::SetupWithheld { .. } => Some(Advice::TrustSetup),
+            Self::ForeignSetupWithheld { flag, commit, .. } => {
+                Some(Advice::TrustForeignSetup { flag: flag.clone(), commit: commit.clone() })
+            }
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -65,15 +80,11 @@ impl fmt::Display for Warning {
             }
             Self::SetupWithheld { lines } => {
                 let lines = plural(*lines, "setup line");
-                write!(f, "{lines} of `spinney.toml` not run: nobody trusted it yet; see `spinney trust`")
+                write!(f, "{lines} of `spinney.toml` not run: nobody trusted it yet")
             }
-            Self::ForeignSetupWithheld { lines, flag, commit } => {
+            Self::ForeignSetupWithheld { lines, .. } => {
                 let lines = plural(*lines, "setup line");
-                write!(
-                    f,
-                    "{lines} not run: this is from a fork or a review, whose files it would run; look at them, then \
-                     `spinney new {flag} --setup` runs it, or `spinney trust --commit {commit}` before it is asked again"
-                )
+                write!(f, "{lines} not run: this is from a fork or a review, whose files it would run")
             }
             Self::NotCopied { path, reason } => write!(f, "`{}` was not copied: {reason}", path.display()),
             Self::MadeRoom { name, evidence } => write!(f, "{name} went to the trash to make room ({evidence})"),

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use spinney_core::AgentName;
 use spinney_core::account::LOCAL;
 use spinney_core::config::{AgentConfig, Config, Resolved, Strategy, WorkingDirectory};
+use spinney_core::{Advice, AgentName};
 use spinney_engine::Context;
 use spinney_git::without_credentials;
 
@@ -36,7 +36,7 @@ impl Agent {
         if agent.is_static() && context.repository.account != LOCAL {
             return Err(Error::Refused {
                 message: format!("agent `{name}` works in a directory of the home's owner"),
-                hint: "`strategy = \"git_worktree\"` gives its jobs workspaces of their own".to_owned(),
+                advice: Advice::GiveAgentOwnWorkspaces,
             });
         }
         Ok(agent)

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use spinney_core::config::ConfigError;
 use spinney_core::names::for_message;
-use spinney_core::{ForgeError, JobId, JobStatus};
+use spinney_core::{Advice, ForgeError, JobId, JobStatus};
 use spinney_engine::ErrorKind;
 use spinney_git::without_credentials;
 use spinney_store::OwnershipError;
@@ -53,7 +53,7 @@ pub enum Error {
     #[error("the job's process could not be started")]
     Start { source: io::Error },
     #[error("{message}")]
-    Refused { message: String, hint: String },
+    Refused { message: String, advice: Advice },
 }
 
 impl From<OwnershipError> for Error {
@@ -90,30 +90,27 @@ impl Error {
 
     /// What helps.
     #[must_use]
-    pub fn hints(&self) -> Vec<String> {
+    pub fn advice(&self) -> Vec<Advice> {
         match self {
-            Self::Engine(error) => error.hints(),
-            Self::Config(error) => error.hint().into_iter().collect(),
-            Self::Refused { hint, .. } => vec![hint.clone()],
-            Self::WorksElsewhere { repository, .. } => vec![
-                format!("name an agent whose `working_directory` is `{repository}`, or says nothing"),
-                "or name the repository that it works on: `spinney repo ls` lists them".to_owned(),
-            ],
-            Self::UntrustedAgent { .. } => vec!["`spinney trust` shows it, and asks".to_owned()],
-            Self::UnknownAgent { known, .. } | Self::NoAgent { known } if known.is_empty() => vec![
-                "write one into `$XDG_CONFIG_HOME/spinney/config.toml`: `[agents.coder]` with `runtime = \"claude\"`"
-                    .to_owned(),
-            ],
-            Self::NoAgent { .. } => vec!["`spinney run --agent NAME …`".to_owned()],
-            Self::Held { job, .. } => vec![
-                format!("`spinney run --wait …` takes the place behind it; `spinney logs {job} -f` shows it"),
-                format!("`spinney cancel {job}` ends it"),
-            ],
-            Self::NotClonedYet { .. } => vec!["a daemon clones it by itself".to_owned()],
-            Self::AmbiguousSchedule { .. } => vec!["name its repository too".to_owned()],
-            Self::UnknownJob { .. } => vec!["`spinney jobs` lists them".to_owned()],
-            Self::NotEnded { id, .. } => vec![format!("`spinney cancel {id}` ends it")],
-            Self::NotRunning { id, .. } => vec![format!("`spinney retry {id}` runs it again")],
+            Self::Engine(error) => error.advice(),
+            Self::Config(error) => vec![error.advice()],
+            Self::Refused { advice, .. } => vec![advice.clone()],
+            Self::WorksElsewhere { repository, .. } => {
+                vec![Advice::ChooseAgentOf { repository: repository.clone() }, Advice::NameRepositoryOfAgent]
+            }
+            Self::UntrustedAgent { .. } => vec![Advice::TrustAgent],
+            Self::UnknownAgent { known, .. } | Self::NoAgent { known } if known.is_empty() => {
+                vec![Advice::ConfigureAgent]
+            }
+            Self::NoAgent { .. } => vec![Advice::NameAgent],
+            Self::Held { job, .. } => {
+                vec![Advice::WaitBehind { job: job.clone() }, Advice::Cancel { job: job.clone() }]
+            }
+            Self::NotClonedYet { .. } => vec![Advice::DaemonClones],
+            Self::AmbiguousSchedule { .. } => vec![Advice::NameRepositoryOfSchedule],
+            Self::UnknownJob { .. } => vec![Advice::ListJobs],
+            Self::NotEnded { id, .. } => vec![Advice::Cancel { job: id.clone() }],
+            Self::NotRunning { id, .. } => vec![Advice::Retry { job: id.clone() }],
             _ => Vec::new(),
         }
     }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use spinney_core::config::WorkingDirectory;
 use spinney_core::names::cut_for_message;
 use spinney_core::{
-    AgentName, Cancel, Job, JobId, JobRequest, JobStatus, Outcome, Platform, RepositoryId, Session, SessionStatus,
-    Timestamp, Work, WorkKind,
+    Advice, AgentName, Cancel, Job, JobId, JobRequest, JobStatus, Outcome, Platform, RepositoryId, Session,
+    SessionStatus, Timestamp, Work, WorkKind,
 };
 use spinney_engine::{Context, Engine, fail};
 use spinney_store::{JobFilter, Ownable, Owned};
@@ -90,7 +90,7 @@ impl<'e> Jobs<'e> {
         if new.prompt.len() > MAX_PROMPT_BYTES {
             return Err(Error::Refused {
                 message: format!("the prompt has {} bytes, and {MAX_PROMPT_BYTES} is the most", new.prompt.len()),
-                hint: "put it into a file, and name that in the prompt".to_owned(),
+                advice: Advice::PutPromptIntoFile,
             });
         }
         let configured_in = context.repository.name.clone();
@@ -185,7 +185,7 @@ impl<'e> Jobs<'e> {
         }
         Err(Error::Refused {
             message: format!("agent `{agent}` works on `{url}`, which is not cloned yet"),
-            hint: format!("`spinney repo add {url}` clones it; `auto_clone = true` lets its jobs do so"),
+            advice: Advice::CloneForAgent { url: url.to_owned() },
         })
     }
 
@@ -320,7 +320,7 @@ impl<'e> Jobs<'e> {
         let Some(held) = &known.outcome.held else {
             return Err(Error::Refused {
                 message: format!("job {} is not held for anybody", job.id),
-                hint: format!("`spinney retry {}` runs it again", job.id),
+                advice: Advice::Retry { job: job.id.clone() },
             });
         };
         known.outcome.accepted = Some(held.commit.clone());
@@ -499,6 +499,7 @@ impl<'e> Jobs<'e> {
             true => (JobStatus::Cancelled, Some(cancelled(&why))),
             false => (JobStatus::Interrupted, Some(why)),
         };
+        job.outcome.advice.clear();
         db.end_sessions(&job.id, SessionStatus::Ended).await?;
         let settled = db.update_job(&job, before).await?;
         if settled {

@@ -83,9 +83,7 @@ impl Sink for Log {
                 return;
             }
             self.is_full = true;
-            event = JobEvent::Warning {
-                text: "what the agent prints from here on is not kept: the log is full".to_owned(),
-            };
+            event = JobEvent::warning("what the agent prints from here on is not kept: the log is full");
         }
         shorten(&mut event);
         let entry = LogEntry { at_ms: Timestamp::now().as_millisecond(), event };

@@ -4,11 +4,9 @@ use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
-use spinney_app::InvalidRequest;
+use spinney_app::{Front, InvalidRequest, advise_all};
 use spinney_core::{Reason, in_full};
 use spinney_engine::ErrorKind;
-
-use crate::hints;
 
 pub type Result<T, E = ApiError> = std::result::Result<T, E>;
 
@@ -173,7 +171,7 @@ fn is_of_the_place(error: &spinney_engine::Error) -> bool {
 
 impl From<spinney_engine::Error> for ApiError {
     fn from(error: spinney_engine::Error) -> Self {
-        let (hints, reasons) = (hints::of_engine(&error), error.reasons().to_vec());
+        let (hints, reasons) = (advise_all(&error.advice(), Front::Api), error.reasons().to_vec());
         if let spinney_engine::Error::Store(spinney_store::Error::Unreachable { .. }) = &error {
             return Self { hints, ..Self::unavailable(in_full(&error)) };
         }
@@ -186,7 +184,7 @@ impl From<spinney_jobs::Error> for ApiError {
     fn from(error: spinney_jobs::Error) -> Self {
         match error {
             spinney_jobs::Error::Engine(error) => error.into(),
-            error => Self { hints: hints::of_jobs(&error), ..Self::of(error.kind(), &error) },
+            error => Self { hints: advise_all(&error.advice(), Front::Api), ..Self::of(error.kind(), &error) },
         }
     }
 }

@@ -9,7 +9,6 @@ mod auth;
 mod background;
 mod error;
 pub mod events;
-mod hints;
 mod hosts;
 mod idempotency;
 mod listen;

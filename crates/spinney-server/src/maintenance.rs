@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use spinney_app::document;
 use spinney_app::housekeeping::{self, SweepAsked};
+use spinney_app::{Front, document};
 use spinney_core::config::CleanupConfig;
 use spinney_core::{Schedule, ScheduleKey, ScheduleName, Timestamp, in_full};
 use spinney_engine::{Engine, Patience, What};
@@ -184,7 +184,7 @@ async fn sweep(app: &App, engine: &Engine, what: What) -> Result<Option<Value>> 
         Err(spinney_app::Error::SweepUnderWay) => return Ok(None),
         swept => swept?,
     };
-    let told = document::Cleanup::of(engine, &swept.report, &swept.forgotten, false);
+    let told = document::Cleanup::of(engine, &swept, false, Front::Api);
     Ok(Some(serde_json::to_value(told).unwrap_or_default()))
 }
 

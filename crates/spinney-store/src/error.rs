@@ -4,6 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use spinney_core::Advice;
+
 use crate::StoreUrl;
 
 type Source = Box<dyn std::error::Error + Send + Sync>;
@@ -68,27 +70,18 @@ pub enum Error {
 impl Error {
     /// What helps, where something does.
     #[must_use]
-    pub fn hint(&self) -> Option<String> {
-        let hint = match self {
-            Self::InvalidUrl { .. } | Self::Unreachable { .. } | Self::Refused { .. } => {
-                "check `store.url` or `SPINNEY_DATABASE_URL`; without either it is SQLite in the home"
-            }
-            Self::Busy { .. } => "wait for the other process, and run the same command again",
-            Self::Full { .. } => "free some space, then run the same command again",
-            Self::ReadOnly { .. } => {
-                "see whether its disk is mounted for writing, and who owns it; `--home DIR` or `SPINNEY_HOME` choose another place"
-            }
-            Self::Permission { .. } | Self::Io { .. } => {
-                "see who owns it; `--home DIR` or `SPINNEY_HOME` choose another place"
-            }
-            Self::Corrupt { .. } => {
-                "put a backup (`spinney.db.backup-…`) in its place, or move it away: `spinney adopt --all` finds the workspaces"
-            }
-            Self::Foreign { .. } => "move it away, or choose another home with `--home DIR`",
-            Self::Newer { .. } | Self::ChangedMigration { .. } => "`spinney --version` tells which one this is",
+    pub fn advice(&self) -> Option<Advice> {
+        Some(match self {
+            Self::InvalidUrl { .. } | Self::Unreachable { .. } | Self::Refused { .. } => Advice::CheckStoreUrl,
+            Self::Busy { .. } => Advice::WaitForStore,
+            Self::Full { .. } => Advice::FreeSpace,
+            Self::ReadOnly { .. } => Advice::ChooseHomeOrMount,
+            Self::Permission { .. } | Self::Io { .. } => Advice::ChoosePlaceOfHome,
+            Self::Corrupt { .. } => Advice::PutBackupInPlace,
+            Self::Foreign { .. } => Advice::ChooseHomeOrMoveAway,
+            Self::Newer { .. } | Self::ChangedMigration { .. } => Advice::SeeVersion,
             _ => return None,
-        };
-        Some(hint.to_owned())
+        })
     }
 
     /// Classifies what the database said.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use spinney_app::Front;
 use spinney_core::account::LOCAL;
 use spinney_core::config::{ConfigError, Layers};
 use spinney_core::names::visible_line;
@@ -260,6 +261,6 @@ fn warning_text(warning: &Warning) -> String {
             };
             format!("could not fetch from `{remote}` ({cause}); {known}")
         }
-        other => other.to_string(),
+        other => words::with_advice(&other.to_string(), other.advice().as_slice(), Front::CommandLine),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::error::Error as StdError;
 
-use spinney_app::{InvalidRequest, document};
+use spinney_app::{Front, InvalidRequest, document};
 use spinney_core::names::{cut_for_message, for_message, visible_line};
 use spinney_engine::{Check, ErrorKind, Mark};
 
@@ -96,7 +96,7 @@ impl CliError {
     /// The error as a line of `doctor`.
     pub fn as_check(&self, name: &'static str) -> Check {
         let fix = self.hints.first().cloned();
-        Check { mark: Mark::Bad, name, fact: self.message.clone(), fix }
+        Check { mark: Mark::Bad, name, fact: self.message.clone(), fix, advice: Vec::new() }
     }
 
     fn document(&self) -> document::Error {
@@ -140,13 +140,13 @@ impl CliError {
 
 impl From<spinney_engine::Error> for CliError {
     fn from(error: spinney_engine::Error) -> Self {
-        Self::told(error.kind(), (&error).into())
+        Self::told(error.kind(), document::Error::of_engine(&error, Front::CommandLine))
     }
 }
 
 impl From<spinney_jobs::Error> for CliError {
     fn from(error: spinney_jobs::Error) -> Self {
-        Self::told(error.kind(), (&error).into())
+        Self::told(error.kind(), document::Error::of_jobs(&error, Front::CommandLine))
     }
 }
 

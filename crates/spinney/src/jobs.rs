@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use spinney_app::document;
+use spinney_app::{Front, document};
 use spinney_core::{Job, JobStatus, Workspace, WorkspaceId};
 use spinney_engine::{Among, Engine};
 use spinney_jobs::{ConfiguredLimits, Error, Jobs};
@@ -97,7 +97,7 @@ pub async fn workspace_of(engine: &Engine, job: &Job) -> Result<Option<Workspace
 
 /// A job's JSON document, with all that belongs to it.
 pub async fn document(engine: &Engine, jobs: &Jobs<'_>, job: &Job) -> Result<document::Job> {
-    Ok(document::Job::load(engine, jobs, job).await?)
+    Ok(document::Job::load(engine, jobs, job, Front::CommandLine).await?)
 }
 
 /// The exit status that tells how a job ended.

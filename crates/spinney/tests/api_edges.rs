@@ -26,7 +26,7 @@ fn a_repository_that_can_not_be_opened_hides_no_other() {
     let served = Served::new("");
     let (broken, row) = another(&served, "broken");
     fs::write(broken.join("spinney.toml"), "[workspace\n").unwrap();
-    let pools = served.get("/api/v1/pool");
+    let mut pools = served.get("/api/v1/pool");
     assert_eq!(
         (&pools["pools"][0]["repository"], pools["pools"].as_array().unwrap().len()),
         (&json!(served.repository()), 1)
@@ -34,7 +34,14 @@ fn a_repository_that_can_not_be_opened_hides_no_other() {
     assert_eq!(names(&pools, "failed"), [text(&row, "name")]);
     assert!(text(&pools["failed"][0]["error"], "message").contains("spinney.toml"), "{pools}");
     let elsewhere = served.workshop.cli.in_directory(served.workshop.story.sandbox().path());
-    assert_eq!(elsewhere.run(&["pool", "status", "--json"]).ok().json(), pools);
+    let mut told = elsewhere.run(&["pool", "status", "--json"]).ok().json();
+    // Each says what helps in its own terms, and all else alike.
+    let [own, others] = [&mut told, &mut pools].map(|pools| pools["failed"][0]["error"]["hints"].take());
+    assert_eq!(
+        (&own[0], &others[0]),
+        (&json!("mend it, then `spinney config validate` checks it"), &json!("mend it, and try again"))
+    );
+    assert_eq!(told, pools);
 
     // One that was moved away is the place's fault, not the server's.
     let moved = broken.with_file_name("moved");

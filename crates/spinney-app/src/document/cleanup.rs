@@ -1,10 +1,11 @@
 //! What a sweep did, or would do.
 
 use serde::Serialize;
-use spinney_engine::{Engine, Report};
+use spinney_engine::Engine;
 use utoipa::ToSchema;
 
 use super::{Reason, Workspace, path_text};
+use crate::{Front, housekeeping, words};
 
 /// What a sweep did, or with a dry run would do.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -70,16 +71,17 @@ pub struct Forgotten {
 
 impl Cleanup {
     #[must_use]
-    pub fn of(engine: &Engine, report: &Report, forgotten: &spinney_jobs::Forgotten, dry_run: bool) -> Self {
-        Self::with(report, forgotten, dry_run, |workspace| Workspace::of(engine, workspace))
+    pub fn of(engine: &Engine, swept: &housekeeping::Swept, dry_run: bool, front: Front) -> Self {
+        Self::with(swept, dry_run, front, |workspace| Workspace::of(engine, workspace))
     }
 
     fn with(
-        report: &Report,
-        forgotten: &spinney_jobs::Forgotten,
+        swept: &housekeeping::Swept,
         dry_run: bool,
+        front: Front,
         told: impl Fn(&spinney_core::Workspace) -> Workspace,
     ) -> Self {
+        let housekeeping::Swept { report, forgotten } = swept;
         let removed = report.removed.iter();
         let kept = report.kept.iter();
         let failed = report.failed.iter();
@@ -90,7 +92,7 @@ impl Cleanup {
                 .map(|kept| Kept { workspace: told(&kept.workspace), reasons: Reason::all(&kept.reasons) })
                 .collect(),
             failed: failed.map(|(name, error)| CleanupFailure { name: name.clone(), error: error.clone() }).collect(),
-            findings: report.findings.iter().map(Finding::of).collect(),
+            findings: report.findings.iter().map(|finding| Finding::of(finding, front)).collect(),
             caches: report.caches.iter().map(CleanedCaches::of).collect(),
             forgotten: Forgotten {
                 jobs: forgotten.jobs,
@@ -102,8 +104,8 @@ impl Cleanup {
 }
 
 impl Finding {
-    fn of(finding: &spinney_core::Finding) -> Self {
-        Self { what: finding.what.clone(), done: finding.done.clone() }
+    fn of(finding: &spinney_core::Finding, front: Front) -> Self {
+        Self { what: words::found(finding, front), done: finding.done.clone() }
     }
 }
 
@@ -119,12 +121,14 @@ impl CleanedCaches {
 
 #[cfg(test)]
 mod tests {
+    use spinney_engine::Report;
+
     use super::*;
     use crate::document::described::{assert_described, sample};
 
     #[test]
     fn a_cleanup_is_what_its_schema_says() {
-        let finding = |done| spinney_core::Finding { what: "a tree without a row".to_owned(), done };
+        let finding = |done| spinney_core::Finding { what: "a tree without a row".to_owned(), done, advice: None };
         let workspace = sample::bare_workspace;
         let report = Report {
             removed: vec![(workspace(), "merged".to_owned())],
@@ -138,11 +142,12 @@ mod tests {
             }],
             bytes: 0,
         };
-        let told = |report: &Report| {
-            Cleanup::with(report, &spinney_jobs::Forgotten::default(), false, |row| Workspace::linked(row, None))
+        let told = |report| {
+            let swept = housekeeping::Swept { report, forgotten: spinney_jobs::Forgotten::default() };
+            Cleanup::with(&swept, false, Front::Api, |row| Workspace::linked(row, None))
         };
-        let full = told(&report);
-        assert_described(&full, &told(&Report::default()));
+        let full = told(report);
+        assert_described(&full, &told(Report::default()));
         assert_described(&full.removed[0], &full.removed[0]);
         assert_described(&full.kept[0], &full.kept[0]);
         assert_described(&full.failed[0], &full.failed[0]);

@@ -6,6 +6,7 @@ use spinney_core::names::cut_for_message;
 use utoipa::ToSchema;
 
 use super::Reason;
+use crate::{Front, advise_all};
 
 /// What git or a path says may be longer than anybody reads.
 const MAX_CHARACTERS: usize = 600;
@@ -63,32 +64,35 @@ impl Error {
         Self { kind, message: message.into(), hints: Vec::new(), reasons: Vec::new() }
     }
 
+    /// An error of the engine, with what helps in the terms of a front.
+    #[must_use]
+    pub fn of_engine(error: &spinney_engine::Error, front: Front) -> Self {
+        Self {
+            kind: error.kind().into(),
+            message: Self::message_of(error),
+            hints: advise_all(&error.advice(), front),
+            reasons: Reason::all(error.reasons()),
+        }
+    }
+
+    /// The same for an error of jobs.
+    #[must_use]
+    pub fn of_jobs(error: &spinney_jobs::Error, front: Front) -> Self {
+        match error {
+            spinney_jobs::Error::Engine(error) => Self::of_engine(error, front),
+            error => Self {
+                hints: advise_all(&error.advice(), front),
+                ..Self::new(error.kind().into(), Self::message_of(error))
+            },
+        }
+    }
+
     /// The message of an error with its causes, on one line that somebody reads.
     #[must_use]
     pub fn message_of(error: &dyn std::error::Error) -> String {
         let message = in_full(error);
         let line = message.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
         cut_for_message(&line, MAX_CHARACTERS)
-    }
-}
-
-impl From<&spinney_engine::Error> for Error {
-    fn from(error: &spinney_engine::Error) -> Self {
-        Self {
-            kind: error.kind().into(),
-            message: Self::message_of(error),
-            hints: error.hints(),
-            reasons: Reason::all(error.reasons()),
-        }
-    }
-}
-
-impl From<&spinney_jobs::Error> for Error {
-    fn from(error: &spinney_jobs::Error) -> Self {
-        match error {
-            spinney_jobs::Error::Engine(error) => error.into(),
-            error => Self { hints: error.hints(), ..Self::new(error.kind().into(), Self::message_of(error)) },
-        }
     }
 }
 
@@ -116,7 +120,7 @@ mod tests {
             name: spinney_core::WorkspaceName::new("issue-42"),
             reasons: vec![sample::full_reason()],
         };
-        let full = Error::from(&refused);
+        let full = Error::of_engine(&refused, Front::Api);
         let bare = Error::new(ErrorKind::Unauthorized, "no token");
         assert_eq!((full.kind, full.reasons.len()), (ErrorKind::Blocked, 1));
         assert_described(&full, &bare);
@@ -137,9 +141,9 @@ mod tests {
     fn a_job_s_error_from_below_keeps_its_reasons() {
         let name = spinney_core::WorkspaceName::new("issue-42");
         let refused = spinney_engine::Error::Refused { name, reasons: vec![sample::bare_reason()] };
-        assert_eq!(Error::from(&spinney_jobs::Error::Engine(refused)).reasons.len(), 1);
+        assert_eq!(Error::of_jobs(&spinney_jobs::Error::Engine(refused), Front::Api).reasons.len(), 1);
         let unknown = spinney_jobs::Error::UnknownJob { name: "x".to_owned() };
-        let told = Error::from(&unknown);
+        let told = Error::of_jobs(&unknown, Front::CommandLine);
         assert_eq!((told.kind, told.hints.len()), (ErrorKind::NotFound, 1));
     }
 }

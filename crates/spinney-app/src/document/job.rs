@@ -7,6 +7,8 @@ use spinney_engine::Engine;
 use spinney_jobs::Jobs;
 use utoipa::ToSchema;
 
+use crate::{Front, words};
+
 use super::{Cancel, Dropped, Held, JobStatus, LeftOut, Platform, Push, SessionStatus, Timestamp, WorkKind, path_text};
 
 /// One run of an agent on one piece of work.
@@ -96,6 +98,7 @@ impl Job {
         sessions: &[spinney_core::Session],
         workspace: Option<&spinney_core::Workspace>,
         log: &Path,
+        front: Front,
     ) -> Self {
         let outcome = &job.outcome;
         // What it read in is no workspace of its own; what it changed there, and is in the trash, can be restored.
@@ -111,7 +114,7 @@ impl Job {
             prompt: job.prompt.clone(),
             trigger: job.trigger.into(),
             status: job.status.into(),
-            waits_for: job.waits_for.as_ref().map(ToString::to_string),
+            waits_for: job.waits_for.as_ref().map(|what| words::waits_for(what, front)),
             cancel: job.cancel.into(),
             attempt: job.attempt,
             workspace: own.map(|workspace| workspace.name.to_string()),
@@ -136,7 +139,7 @@ impl Job {
             denied: outcome.denied.clone(),
             summary: outcome.summary.clone(),
             // Of an attempt before, while it goes on.
-            error: outcome.error.clone().filter(|_| job.status.is_final()),
+            error: words::error_of(job, front).filter(|_| job.status.is_final()),
             duration_ms: duration_ms(job),
             usage: Usage::of(outcome.usage),
             log: path_text(log),
@@ -147,13 +150,18 @@ impl Job {
     }
 
     /// Loads all that belongs to a job; its workspace also when that is in the trash by now.
-    pub async fn load(engine: &Engine, jobs: &Jobs<'_>, job: &spinney_core::Job) -> spinney_jobs::Result<Self> {
+    pub async fn load(
+        engine: &Engine,
+        jobs: &Jobs<'_>,
+        job: &spinney_core::Job,
+        front: Front,
+    ) -> spinney_jobs::Result<Self> {
         let sessions = jobs.sessions(&job.id).await?;
         let workspace = match &job.workspace_id {
             Some(id) => engine.store().read().await?.workspace(id).await?,
             None => None,
         };
-        Ok(Self::of(job, &sessions, workspace.as_ref(), &jobs.log_path(&job.id)))
+        Ok(Self::of(job, &sessions, workspace.as_ref(), &jobs.log_path(&job.id), front))
     }
 }
 
@@ -260,9 +268,9 @@ mod tests {
         let (full, bare, log) = (sample::full_job(), sample::bare_job(), Path::new("/logs/job"));
         let (one, two) = (sample::full_session(), sample::bare_session());
         let workspace = sample::full_workspace();
-        let told = Job::of(&full, &[one.clone(), two.clone()], Some(&workspace), log);
+        let told = Job::of(&full, &[one.clone(), two.clone()], Some(&workspace), log, Front::Api);
         assert!(told.pushed && told.path.is_some() && told.duration_ms == Some(2000));
-        assert_described(&told, &Job::of(&bare, &[], None, log));
+        assert_described(&told, &Job::of(&bare, &[], None, log, Front::Api));
         assert_described(&JobInBrief::of(&full), &JobInBrief::of(&bare));
         assert_described(&Session::of(&one), &Session::of(&two));
         assert_described(&Usage::of(one.usage), &Usage::of(two.usage));
@@ -272,7 +280,7 @@ mod tests {
     fn a_path_to_the_trash_is_not_told() {
         let trashed =
             spinney_core::Workspace { status: spinney_core::WorkspaceStatus::Trashed, ..sample::full_workspace() };
-        let told = Job::of(&sample::full_job(), &[], Some(&trashed), Path::new("/logs/job"));
+        let told = Job::of(&sample::full_job(), &[], Some(&trashed), Path::new("/logs/job"), Front::Api);
         assert!(told.path.is_none() && told.workspace.is_some());
     }
 

@@ -6,6 +6,7 @@ use spinney_engine::Engine;
 use utoipa::ToSchema;
 
 use super::{Account, Agent, Failure, Pool, PurgedWorkspace, Repository, Timestamp, Token, TrashedWorkspace};
+use crate::Front;
 use crate::housekeeping::Purging;
 
 /// All repositories of an account, by name.
@@ -42,10 +43,10 @@ pub struct Pools {
 
 impl Pools {
     #[must_use]
-    pub fn of(statuses: &spinney_engine::PoolStatuses) -> Self {
+    pub fn of(statuses: &spinney_engine::PoolStatuses, front: Front) -> Self {
         let failure = |(name, error): &(RepositoryName, spinney_engine::Error)| Failure {
             name: name.to_string(),
-            error: error.into(),
+            error: super::Error::of_engine(error, front),
         };
         Self {
             pools: statuses.pools.iter().map(Pool::of).collect(),
@@ -69,10 +70,10 @@ pub struct Purge {
 
 impl Purge {
     #[must_use]
-    pub fn of(engine: &Engine, purging: &Purging) -> Self {
+    pub fn of(engine: &Engine, purging: &Purging, front: Front) -> Self {
         let failure = |(workspace, error): &(Workspace, spinney_engine::Error)| Failure {
             name: workspace.name.to_string(),
-            error: error.into(),
+            error: super::Error::of_engine(error, front),
         };
         Self {
             purged: purging.purged.iter().map(|purged| PurgedWorkspace::of(engine, purged)).collect(),

@@ -6,6 +6,7 @@ use spinney_jobs::schedules::{Listed, Problem};
 use utoipa::ToSchema;
 
 use super::{JobStatus, Timestamp};
+use crate::{Front, advise_all};
 
 /// Something that is done again and again.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -106,7 +107,7 @@ impl ScheduleProblem {
             agent: problem.agent.as_ref().map(ToString::to_string),
             schedule: problem.schedule.as_ref().map(ToString::to_string),
             message: problem.message.clone(),
-            hints: problem.hints.clone(),
+            hints: advise_all(&problem.advice, Front::Api),
         }
     }
 }

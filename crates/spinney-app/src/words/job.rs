@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use spinney_core::{Job, JobEvent, JobPhase, JobStatus, LeftOutReason, Push};
+use spinney_core::{Advice, Finding, Job, JobEvent, JobPhase, JobStatus, LeftOutReason, Push, WaitsFor};
 use spinney_engine::plural;
 
 use super::{between, first_line, plain};
+use crate::{Front, advise_all};
 
 /// A part of a job's way, as a heading.
 #[must_use]
@@ -55,13 +56,41 @@ pub fn ended(status: JobStatus, error: Option<&str>) -> String {
     }
 }
 
-/// `2 commits, 3 files, +48 −12, pushed`, or how it ended.
+/// `2 commits, 3 files, +48 −12, pushed`, or how it ended and what helps.
 #[must_use]
-pub fn outcome(job: &Job) -> String {
+pub fn outcome(job: &Job, front: Front) -> String {
     match job.status {
         JobStatus::Completed => delivered(job).unwrap_or_else(|| "done".to_owned()),
-        status => ended(status, job.outcome.error.as_deref()),
+        status => ended(status, error_of(job, front).as_deref()),
     }
+}
+
+/// What went wrong with a job, and what helps, in the terms of a front.
+#[must_use]
+pub fn error_of(job: &Job, front: Front) -> Option<String> {
+    job.outcome.error.as_deref().map(|error| with_advice(error, &job.outcome.advice, front))
+}
+
+/// A text with what helps behind it.
+#[must_use]
+pub fn with_advice(text: &str, advice: &[Advice], front: Front) -> String {
+    std::iter::once(text.to_owned()).chain(advise_all(advice, front)).collect::<Vec<_>>().join("; ")
+}
+
+/// What a job waits for, and what helps, as it follows "waits for".
+#[must_use]
+pub fn waits_for(waits_for: &WaitsFor, front: Front) -> String {
+    let advice = match waits_for {
+        WaitsFor::Room(no_room) => no_room.advice.as_slice(),
+        _ => &[],
+    };
+    with_advice(&waits_for.to_string(), advice, front)
+}
+
+/// What a sweep found, and what helps.
+#[must_use]
+pub fn found(finding: &Finding, front: Front) -> String {
+    with_advice(&finding.what, finding.advice.as_slice(), front)
 }
 
 fn delivered(job: &Job) -> Option<String> {

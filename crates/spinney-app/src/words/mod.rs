@@ -7,7 +7,9 @@ mod verdict;
 pub use spinney_jobs::plain::{first_line, plain};
 
 pub use actor::actor;
-pub use job::{action, counted, doing, ended, left_out, one_line, outcome, phase, ran_for};
+pub use job::{
+    action, counted, doing, ended, error_of, found, left_out, one_line, outcome, phase, ran_for, waits_for, with_advice,
+};
 pub use verdict::{items_of, lost_with, standing, ways_to_keep};
 
 use std::time::Duration;

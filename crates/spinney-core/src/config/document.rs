@@ -325,10 +325,15 @@ fn unknown(place: String, key: String) -> ConfigError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Advice;
 
     fn failure(text: &str) -> (String, String) {
         let error = read("config.toml", text).unwrap_err();
-        (error.to_string(), error.hint().unwrap_or_default())
+        let advice = match error.advice() {
+            Advice::Configuration(text) => text,
+            other => format!("{other:?}"),
+        };
+        (error.to_string(), advice)
     }
 
     #[test]

@@ -87,6 +87,7 @@ fn array(text: &str) -> Option<toml::Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Advice;
 
     fn read_one(name: &str, text: &str) -> Result<Vec<Variable>, ConfigError> {
         read([(name, text)].into_iter())
@@ -129,9 +130,10 @@ mod tests {
     fn unknown_variables_name_the_nearest() {
         let error = read_one("SPINNEY_LIMITS__MAX_WORKSPACE", "3").unwrap_err();
         assert_eq!(error.to_string(), "unknown variable `SPINNEY_LIMITS__MAX_WORKSPACE`");
-        assert_eq!(error.hint().unwrap(), "did you mean `SPINNEY_LIMITS__MAX_WORKSPACES`?");
+        let nearest = "did you mean `SPINNEY_LIMITS__MAX_WORKSPACES`?";
+        assert_eq!(error.advice(), Advice::Configuration(nearest.to_owned()));
         assert!(read_one("SPINNEY_limits__max_workspaces", "3").is_err());
-        let hint = read_one("SPINNEY_X__Y", "3").unwrap_err().hint().unwrap();
+        let Advice::Configuration(hint) = read_one("SPINNEY_X__Y", "3").unwrap_err().advice() else { panic!() };
         assert!(hint.starts_with("there are `SPINNEY_WORKSPACE__…`, `SPINNEY_POOL__…`, `SPINNEY_LIMITS__…`"), "{hint}");
     }
 
@@ -140,10 +142,7 @@ mod tests {
         for name in ["SPINNEY_AGENTS__CODER__MODEL", "SPINNEY_AGENTS__X", "SPINNEY_AGENTS__"] {
             let error = read_one(name, "x").unwrap_err();
             assert_eq!(error.to_string(), format!("`{name}` sets nothing: agents have no variables"));
-            assert_eq!(
-                error.hint().unwrap(),
-                "an agent is set by `[agents.NAME]` in a file; see `spinney config show`"
-            );
+            assert_eq!(error.advice(), Advice::SetAgentInFile);
         }
     }
 

@@ -1,9 +1,9 @@
 //! What can be wrong with a configuration. Each message is one line that begins with the place to mend.
 
 use super::nearest::Suggestion;
-use crate::AgentName;
 use crate::agent::InvalidAgentName;
 use crate::schedule::InvalidScheduleName;
+use crate::{Advice, AgentName};
 
 /// An error in the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -38,33 +38,27 @@ pub enum ConfigError {
 impl ConfigError {
     /// What helps.
     #[must_use]
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::UnknownKey { suggestion, .. } | Self::UnknownVariable { suggestion, .. } => {
-                Some(suggestion.to_string())
-            }
+    pub fn advice(&self) -> Advice {
+        Advice::Configuration(match self {
+            Self::AgentVariable { .. } => return Advice::SetAgentInFile,
+            Self::Syntax { .. } | Self::Unreadable { .. } => return Advice::ValidateConfiguration,
+            Self::UnknownKey { suggestion, .. } | Self::UnknownVariable { suggestion, .. } => suggestion.to_string(),
             Self::NotForRepositories { key, .. } => {
-                Some(format!("set `{key}` in your own file, `$XDG_CONFIG_HOME/spinney/config.toml`"))
+                format!("set `{key}` in your own file, `$XDG_CONFIG_HOME/spinney/config.toml`")
             }
-            Self::Contradiction { second, .. } => Some(format!("unset `{second}`")),
+            Self::Contradiction { second, .. } => format!("unset `{second}`"),
             Self::WrongValue { key, .. } if key.ends_with("workspace.path") => {
-                Some("for example `{home}/trees/{account}/{owner}/{repo}/{id}`".to_owned())
+                "for example `{home}/trees/{account}/{owner}/{repo}/{id}`".to_owned()
             }
-            Self::AgentVariable { .. } => {
-                Some("an agent is set by `[agents.NAME]` in a file; see `spinney config show`".to_owned())
-            }
-            Self::AgentName { .. } => Some("for example `[agents.coder]`".to_owned()),
-            Self::ScheduleName { .. } => Some("for example `[agents.coder.schedules.nightly]`".to_owned()),
-            Self::Agent { agent, key, .. } => Some(format!("change or remove `agents.{agent}.{key}`")),
-            Self::WrongType { key, .. } | Self::WrongValue { key, .. } => Some(match super::document::find(key) {
+            Self::AgentName { .. } => "for example `[agents.coder]`".to_owned(),
+            Self::ScheduleName { .. } => "for example `[agents.coder.schedules.nightly]`".to_owned(),
+            Self::Agent { agent, key, .. } => format!("change or remove `agents.{agent}.{key}`"),
+            Self::WrongType { key, .. } | Self::WrongValue { key, .. } => match super::document::find(key) {
                 Some(known) if known.overrides => format!("by default it is what `{}` says", known.key),
                 Some(known) => format!("by default it is `{}`", known.default),
                 None => format!("a section begins with `[{key}]`"),
-            }),
-            Self::Syntax { .. } | Self::Unreadable { .. } => {
-                Some("mend it, then `spinney config validate` checks it".to_owned())
-            }
-        }
+            },
+        })
     }
 }
 

@@ -289,6 +289,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::Advice;
 
     const FILE: &str = "[workspace]\nbase = 'file'\nremote = 'file'\nsetup = ['file']\n[limits]\nmax_workspaces = 1\n";
     const REPOSITORY: &str = "[workspace]\nbase = 'repository'\nremote = 'repository'\nsetup = ['repository']\n";
@@ -395,7 +396,7 @@ mod tests {
         assert_eq!(resolved.source("agents.reader.model"), Some(&Source::Default));
         let error = resolved.agent_error(&coder, "model", "runtime `codex` has no\n`model`");
         assert_eq!(error.to_string(), "spinney.toml:4: agent `coder`: runtime `codex` has no `model`");
-        assert_eq!(error.hint().unwrap(), "change or remove `agents.coder.model`");
+        assert_eq!(error.advice(), Advice::Configuration("change or remove `agents.coder.model`".to_owned()));
         let error = resolved.agent_error(&agent("reader"), "runtime", "it is not installed");
         assert_eq!(error.to_string(), "config.toml:11: agent `reader`: it is not installed");
     }
@@ -558,7 +559,7 @@ mod tests {
                 layers.resolve().err(),
             ];
             for error in errors.into_iter().flatten() {
-                let (message, hint) = (error.to_string(), error.hint().unwrap_or_default());
+                let (message, hint) = (error.to_string(), match error.advice() { Advice::Configuration(text) => text, _ => String::new() });
                 prop_assert!(!message.contains(char::is_control) && !hint.contains(char::is_control), "{message}");
                 prop_assert!(message.chars().count() < 600, "{message}");
             }

@@ -111,6 +111,7 @@ pub(super) fn agents_of(settings: &[Setting]) -> Vec<AgentName> {
 mod tests {
     use super::super::{DEFAULTS, defaults};
     use super::*;
+    use crate::Advice;
 
     #[test]
     fn only_the_documented_keys_are_for_repositories() {
@@ -165,7 +166,7 @@ mod tests {
         let error = read("spinney.toml", "[workspace]\nbase = 'x'\n[cleanup]\ntrash_for = '1s'").unwrap_err();
         assert_eq!(error.to_string(), "spinney.toml:4: `cleanup.trash_for` can't be set by a repository");
         let hint = "set `cleanup.trash_for` in your own file, `$XDG_CONFIG_HOME/spinney/config.toml`";
-        assert_eq!(error.hint().unwrap(), hint);
+        assert_eq!(error.advice(), Advice::Configuration(hint.to_owned()));
         assert!(read("spinney.toml", DEFAULTS).is_err());
     }
 

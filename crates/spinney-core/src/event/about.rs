@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AccountName, AgentName, BranchName, Job, Platform, Repository, RepositoryName, Schedule, ScheduleName, Scope,
-    Token, TokenId, TokenKind, TokenName, Work, Workspace, WorkspaceId, WorkspaceName,
+    AccountName, Advice, AgentName, BranchName, Job, Platform, Repository, RepositoryName, Schedule, ScheduleName,
+    Scope, Token, TokenId, TokenKind, TokenName, Work, Workspace, WorkspaceId, WorkspaceName,
 };
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -130,4 +130,7 @@ pub struct Finding {
     pub what: String,
     /// What was done about it; none when it was only seen.
     pub done: Option<String>,
+    /// What somebody can do about it.
+    #[serde(skip)]
+    pub advice: Option<Advice>,
 }

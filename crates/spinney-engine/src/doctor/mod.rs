@@ -6,7 +6,7 @@ mod refs;
 
 pub(crate) use refs::mirror_warning;
 use serde::Serialize;
-use spinney_core::{OperationId, WorkspaceStatus};
+use spinney_core::{Advice, OperationId, WorkspaceStatus};
 use spinney_store::Ownable;
 
 use crate::error::{mend_index, size};
@@ -31,19 +31,27 @@ pub struct Check {
     /// What to type, where it is not good.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
+    /// The same where it comes from an error: whoever shows it says it in its own terms.
+    #[serde(skip)]
+    pub advice: Vec<Advice>,
 }
 
 impl Check {
     pub fn good(name: &'static str, fact: impl Into<String>) -> Self {
-        Self { mark: Mark::Good, name, fact: fact.into(), fix: None }
+        Self { mark: Mark::Good, name, fact: fact.into(), fix: None, advice: Vec::new() }
     }
 
     pub fn notice(name: &'static str, fact: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { mark: Mark::Notice, name, fact: fact.into(), fix: Some(fix.into()) }
+        Self { mark: Mark::Notice, name, fact: fact.into(), fix: Some(fix.into()), advice: Vec::new() }
     }
 
     pub fn bad(name: &'static str, fact: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { mark: Mark::Bad, name, fact: fact.into(), fix: Some(fix.into()) }
+        Self { mark: Mark::Bad, name, fact: fact.into(), fix: Some(fix.into()), advice: Vec::new() }
+    }
+
+    /// What is not good, and what the error says that helps.
+    pub fn advised(mark: Mark, name: &'static str, fact: impl Into<String>, advice: Vec<Advice>) -> Self {
+        Self { mark, name, fact: fact.into(), fix: None, advice }
     }
 }
 
@@ -186,7 +194,11 @@ impl Engine {
                     }
                     (WorkspaceStatus::Active | WorkspaceStatus::Lost, Opened::Missing) => {
                         match check_not_moved(&context, &workspace) {
-                            Err(error) => (error.to_string(), error.hints().join("; ")),
+                            Err(error) => {
+                                let fact = format!("{} of {name}: {error}", workspace.name);
+                                checks.push(Check::advised(Mark::Notice, "workspace", fact, error.advice()));
+                                continue;
+                            }
                             Ok(()) => (
                                 "its directory is gone".to_owned(),
                                 format!(

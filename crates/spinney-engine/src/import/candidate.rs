@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use spinney_core::{Platform, Work};
+use spinney_core::{Advice, Platform, Work};
 
 /// The tools that worktrees are taken over from, as `adopted_from` has them.
 pub(super) mod tool {
@@ -52,6 +52,8 @@ pub struct Left {
     pub path: PathBuf,
     pub from: &'static str,
     pub reason: String,
+    /// What helps.
+    pub advice: Vec<Advice>,
 }
 
 /// What the sources told.
@@ -64,11 +66,11 @@ pub(super) struct Collected {
 
 impl Collected {
     pub fn skip(&mut self, path: impl Into<PathBuf>, from: &'static str, reason: impl Into<String>) {
-        self.skipped.push(Left { path: path.into(), from, reason: reason.into() });
+        self.skipped.push(Left { path: path.into(), from, reason: reason.into(), advice: Vec::new() });
     }
 
     pub fn fail(&mut self, path: impl Into<PathBuf>, from: &'static str, reason: impl Into<String>) {
-        self.failed.push(Left { path: path.into(), from, reason: reason.into() });
+        self.failed.push(Left { path: path.into(), from, reason: reason.into(), advice: Vec::new() });
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use spinney_core::workspace::Metadata;
-use spinney_core::{BranchName, Workspace, in_full};
+use spinney_core::{BranchName, Workspace};
 use spinney_git::{POINTER_BYTES, read_regular_text};
 
 use super::candidate::Candidate;
@@ -25,14 +25,15 @@ pub(super) enum Refusal {
     Skipped(String),
     /// It should be, and can't.
     Failed(String),
+    /// The same, for an error that knows what helps.
+    Erred(Box<Error>),
 }
 
-use Refusal::{Failed, Ours, Skipped};
+use Refusal::{Erred, Failed, Ours, Skipped};
 
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
-        let hints = error.hints().into_iter().map(|hint| format!("; {hint}"));
-        Failed(std::iter::once(in_full(&error)).chain(hints).collect())
+        Erred(Box::new(error))
     }
 }
 

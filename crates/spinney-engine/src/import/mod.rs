@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 pub use candidate::Left;
 use candidate::{Candidate, Collected, tool};
-use consider::Refusal::{Failed, Ours, Skipped};
+use consider::Refusal::{Erred, Failed, Ours, Skipped};
 use consider::Repositories;
 use spinney_core::account::LOCAL;
 use spinney_core::{BranchName, Platform, RepositoryName, Work, Workspace, in_full};
@@ -97,8 +97,12 @@ impl Engine {
                     report.imported.extend(imported);
                 }
                 Err(Ours) => {}
-                Err(Skipped(reason)) => report.skipped.push(Left { path, from, reason }),
-                Err(Failed(reason)) => report.failed.push(Left { path, from, reason }),
+                Err(Skipped(reason)) => report.skipped.push(Left { path, from, reason, advice: Vec::new() }),
+                Err(Failed(reason)) => report.failed.push(Left { path, from, reason, advice: Vec::new() }),
+                Err(Erred(error)) => {
+                    let (reason, advice) = (in_full(error.as_ref()), error.advice());
+                    report.failed.push(Left { path, from, reason, advice });
+                }
             }
         }
         Ok(report)

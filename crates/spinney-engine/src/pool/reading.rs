@@ -158,7 +158,7 @@ impl Engine {
             let Some(_alone) = try_alone(context, row)? else { continue };
             let what = format!("{}: {why}", row.name);
             if dry_run {
-                findings.push(Finding { what, done: Some("would be taken out".to_owned()) });
+                findings.push(Finding { what, done: Some("would be taken out".to_owned()), advice: None });
                 continue;
             }
             let mut drained = Drained::default();
@@ -171,7 +171,7 @@ impl Engine {
                 }
                 _ => "moved to the trash".to_owned(),
             };
-            findings.push(Finding { what, done: Some(done) });
+            findings.push(Finding { what, done: Some(done), advice: None });
         }
         Ok(findings)
     }

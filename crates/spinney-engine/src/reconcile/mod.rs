@@ -30,7 +30,7 @@ mod strays;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use spinney_core::{Finding, Workspace};
+use spinney_core::{Advice, Finding, Workspace};
 
 use crate::context::{Context, tree_root};
 use crate::lookup::Among;
@@ -44,12 +44,16 @@ struct Findings {
 
 impl Findings {
     fn seen(&mut self, what: String) {
-        self.list.push(Finding { what, done: None });
+        self.list.push(Finding { what, done: None, advice: None });
+    }
+
+    fn seen_advised(&mut self, what: String, advice: Advice) {
+        self.list.push(Finding { what, done: None, advice: Some(advice) });
     }
 
     fn done(&mut self, what: String, done: &str) {
         let done = if self.dry_run { format!("would be {done}") } else { done.to_owned() };
-        self.list.push(Finding { what, done: Some(done) });
+        self.list.push(Finding { what, done: Some(done), advice: None });
     }
 }
 

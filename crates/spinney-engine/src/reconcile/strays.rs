@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use spinney_core::{Timestamp, Warm, Workspace, WorkspaceStatus};
+use spinney_core::{Advice, Timestamp, Warm, Workspace, WorkspaceStatus};
 use spinney_git::is_abandoned_scratch;
 
 use super::{Findings, directories, tree_roots};
@@ -27,7 +27,7 @@ impl Engine {
                 continue;
             };
             let Some(marker) = Marker::load(tree.admin_dir()) else {
-                findings.seen(format!("worktree `{shown}` was made by somebody else; `spinney adopt` takes it in"));
+                findings.seen_advised(format!("worktree `{shown}` was made by somebody else"), Advice::Adopt);
                 continue;
             };
             if !self.is_of_this_home(&marker) {

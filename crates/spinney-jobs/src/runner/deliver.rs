@@ -95,7 +95,7 @@ impl Run<'_> {
                 |url: &Option<String>| url.as_ref().map_or_else(|| "nowhere".to_owned(), |url| format!("`{url}`"));
             let (before, now) = (shown(&self.job.outcome.push_url), shown(&now));
             self.job.outcome.push = Some(Push::Refused);
-            return Err(End::Failed(format!(
+            return Err(End::failed(format!(
                 "a push would go to {now}, and went to {before} before its agent began: nothing is pushed; if that is right, \
                  a new job on the same work pushes it"
             )));
@@ -131,7 +131,7 @@ impl Run<'_> {
                 self.warn(format!("not pushed: {text}"));
                 Ok(())
             }
-            OnPushFailure::Retry | OnPushFailure::Fail => Err(End::Failed(text)),
+            OnPushFailure::Retry | OnPushFailure::Fail => Err(End::failed(text)),
         }
     }
 
@@ -140,17 +140,17 @@ impl Run<'_> {
         let policy = &self.agent.config.workspace;
         let wanted = policy.create_pr && policy.push_on_success && !self.agent.is_static() && !self.job.request.reads;
         if wanted && !self.jobs.engine.has_forge(&self.context).await? {
-            return Err(End::Failed(NO_FORGE.to_owned()));
+            return Err(End::failed(NO_FORGE.to_owned()));
         }
         Ok(())
     }
 
     async fn open_pull_request(&mut self, workspace: &Workspace, branch: &BranchName) -> Step<String> {
         let Some(base) = workspace.base_branch.clone() else {
-            return Err(End::Failed("a pull request is wanted, and no base branch is known".to_owned()));
+            return Err(End::failed("a pull request is wanted, and no base branch is known".to_owned()));
         };
         let Some(forge) = self.jobs.engine.forge(&self.context).await? else {
-            return Err(End::Failed(NO_FORGE.to_owned()));
+            return Err(End::failed(NO_FORGE.to_owned()));
         };
         if let Some(existing) = forge.fetch_pull_request_of(branch).await.map_err(|error| failed(&error))?
             && existing.state == PullRequestState::Open
@@ -213,7 +213,7 @@ impl Run<'_> {
 }
 
 fn failed(error: &dyn std::error::Error) -> End {
-    End::Failed(in_full(error))
+    End::failed(in_full(error))
 }
 
 /// Refuses to deliver a HEAD on no branch that lacks commits of the workspace's branch: somebody would miss them.
@@ -224,7 +224,7 @@ async fn require_whole_branch(workspace: &Workspace, tree: &Tree, head: &Head) -
         return Ok(());
     }
     let (branch, at) = (&workspace.branch, commit.short());
-    Err(End::Failed(format!("its agent left HEAD on no branch at {at}, which lacks commits of `{branch}`")))
+    Err(End::failed(format!("its agent left HEAD on no branch at {at}, which lacks commits of `{branch}`")))
 }
 
 /// Whether the same may well succeed in a while.

@@ -5,12 +5,12 @@
 
 use std::collections::BTreeSet;
 
-use spinney_core::{Began, CommitId, Dropped, DroppedCommit, Held, HeldFile, Push, Workspace, path_text};
+use spinney_core::{Advice, Began, CommitId, Dropped, DroppedCommit, Held, HeldFile, Push, Workspace, path_text};
 use spinney_engine::{Tree, tip_ref};
 use spinney_git::Head;
 
 use super::origins::{named, shown};
-use super::{End, Run, Step};
+use super::{End, Run, Step, Why};
 
 /// How many files are named on a job.
 const MAX_TOLD: usize = 100;
@@ -72,9 +72,8 @@ impl Run<'_> {
             self.job.outcome.dropped = None;
             return Ok(());
         }
-        let id = &self.job.id;
-        let accept = format!("`spinney retry {id} --accept-held`");
-        let mut told = Vec::new();
+        let job = self.job.id.clone();
+        let (mut told, mut advice) = (Vec::new(), Vec::new());
         if !copied.is_empty() {
             let name = &workspace.name;
             let paths: BTreeSet<&str> = copied.iter().map(|file| file.path.as_str()).collect();
@@ -85,15 +84,21 @@ impl Run<'_> {
             if is_pushed {
                 told.push(format!(
                     "commits of {name} have files that Spinney copied from the main checkout, and nothing is pushed: {paths} \
-                     (first in {first}); take them out of its history and `spinney retry {id}` delivers it; {accept} pushes \
-                     it as it is"
+                     (first in {first})"
                 ));
+                advice.extend([
+                    Advice::TakeOutAndRetry { job: job.clone() },
+                    Advice::AcceptHeld { job: job.clone(), without_lost: false },
+                ]);
             } else {
                 self.warn(format!("commits of {name} have files that Spinney copied from the main checkout: {paths}"));
             }
         }
         if is_dropped {
-            told.push(format!("{}; {accept} delivers without them", self.words_of_dropped(workspace)));
+            let lost = self.words_of_dropped(workspace);
+            told.push(lost.text);
+            advice.extend(lost.advice);
+            advice.push(Advice::AcceptHeld { job, without_lost: true });
         }
         if told.is_empty() {
             return Ok(());
@@ -101,7 +106,7 @@ impl Run<'_> {
         self.job.outcome.push = Some(Push::Held);
         self.job.outcome.held = Some(Held { commit: commit.clone(), copied });
         self.record().await?;
-        Err(End::Failed(told.join("; ")))
+        Err(End::Failed(Why { text: told.join("; "), advice }))
     }
 
     /// The copied files that commits have which the remote does not have: by their paths, and by what was in them.
@@ -135,8 +140,8 @@ impl Run<'_> {
         Ok(found)
     }
 
-    fn words_of_dropped(&self, workspace: &Workspace) -> String {
-        let Some(dropped) = &self.job.outcome.dropped else { return String::new() };
+    fn words_of_dropped(&self, workspace: &Workspace) -> Why {
+        let Some(dropped) = &self.job.outcome.dropped else { return String::new().into() };
         let one = |dropped: &DroppedCommit| {
             format!("{} ({})", dropped.commit.short(), crate::plain::first_line(&dropped.subject))
         };
@@ -144,11 +149,10 @@ impl Run<'_> {
         let more = if dropped.count > 3 { format!(" and {} more", dropped.count - 3) } else { String::new() };
         let (name, refs) = (&workspace.name, dropped.refs.join(" "));
         let count = spinney_engine::plural(usize::try_from(dropped.count).unwrap_or(usize::MAX), "commit");
-        format!(
-            "the branch lost {count} that no remote has: {}{more}; \
-             `spinney exec {name} -- git merge {refs}` brings back what was lost",
-            first.join(", ")
-        )
+        Why {
+            text: format!("the branch lost {count} that no remote has: {}{more}", first.join(", ")),
+            advice: vec![Advice::MergeBack { workspace: name.clone(), refs }],
+        }
     }
 
     /// When the job is over: drops the pins of what is still on the branch, and gives what is not.
@@ -166,10 +170,11 @@ impl Run<'_> {
             return Ok(BTreeSet::new());
         }
         if !dropped.is_empty() && !was_told {
-            let told = self.words_of_dropped(workspace);
-            self.warn(told.clone());
+            let Why { text, advice } = self.words_of_dropped(workspace);
+            self.warn_advised(text.clone(), advice.clone());
             let error = self.job.outcome.error.take();
-            self.job.outcome.error = Some(error.map_or(told.clone(), |error| format!("{error}; {told}")));
+            self.job.outcome.error = Some(error.map_or(text.clone(), |error| format!("{error}; {text}")));
+            self.job.outcome.advice.extend(advice);
         }
         let tips = self.stock.as_ref().map(|stock| stock.began.tips.clone()).unwrap_or_default();
         for tip in tips.difference(&dropped) {

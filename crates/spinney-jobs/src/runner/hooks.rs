@@ -48,7 +48,7 @@ impl Run<'_> {
                 return Err(End::Stopped(ran.stop));
             }
             if let Some(fault) = fault(&ran) {
-                return Err(End::Failed(format!("before_run `{line}` {fault}")));
+                return Err(End::failed(format!("before_run `{line}` {fault}")));
             }
         }
         Ok(())
@@ -107,7 +107,7 @@ impl Run<'_> {
         environment.extend(variables);
         let tag = Some(Tag::Job(self.job.id.clone()));
         let invocation = Invocation { environment, tag, ..Invocation::shell(line, place.directory()) };
-        let failed = |error: std::io::Error| End::Failed(format!("hook `{line}` could not be run: {error}"));
+        let failed = |error: std::io::Error| End::failed(format!("hook `{line}` could not be run: {error}"));
         let started = place.executor().start(&invocation).map_err(failed)?;
         process::run(started, stdin, control, &mut Listener(&mut self.log)).await.map_err(failed)
     }

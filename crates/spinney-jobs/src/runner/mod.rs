@@ -36,7 +36,8 @@ mod turns;
 use std::sync::Arc;
 
 use spinney_core::{
-    AccountName, Cancel, Job, JobEvent, JobId, JobPhase, JobStatus, NoRoom, RepositoryName, SessionStatus, Timestamp,
+    AccountName, Advice, Cancel, Job, JobEvent, JobId, JobPhase, JobStatus, NoRoom, RepositoryName, SessionStatus,
+    Timestamp,
 };
 use spinney_engine::executor::become_head;
 use spinney_engine::{Context, ErrorKind, fail};
@@ -74,12 +75,25 @@ pub trait ConfiguredLimits: std::fmt::Debug + Sync {
 /// How a job ends when it does not complete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum End {
-    Failed(String),
+    Failed(Why),
     /// There was no room for its workspace.
     Blocked(NoRoom),
     /// The database's server went away in the middle.
-    CutOff(String),
+    CutOff(Why),
     Stopped(Stop),
+}
+
+/// Why a job does not complete, and what helps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Why {
+    text: String,
+    advice: Vec<Advice>,
+}
+
+impl From<String> for Why {
+    fn from(text: String) -> Self {
+        Self { text, advice: Vec::new() }
+    }
 }
 
 impl Cut for End {
@@ -101,13 +115,22 @@ impl End {
         }
     }
 
+    /// A failure that nothing is known to help with.
+    fn failed(text: String) -> Self {
+        Self::Failed(text.into())
+    }
+
     fn message(&self) -> String {
+        self.clone().why().text
+    }
+
+    fn why(self) -> Why {
         match self {
-            Self::Failed(message) | Self::CutOff(message) => message.clone(),
-            Self::Blocked(no_room) => no_room.to_string(),
-            Self::Stopped(Stop::TimedOut) => "its time was up".to_owned(),
-            Self::Stopped(Stop::Terminated) => "its process was told to end".to_owned(),
-            Self::Stopped(_) => "cancelled".to_owned(),
+            Self::Failed(why) | Self::CutOff(why) => why,
+            Self::Blocked(NoRoom { why, advice, .. }) => Why { text: why, advice },
+            Self::Stopped(Stop::TimedOut) => "its time was up".to_owned().into(),
+            Self::Stopped(Stop::Terminated) => "its process was told to end".to_owned().into(),
+            Self::Stopped(_) => "cancelled".to_owned().into(),
         }
     }
 }
@@ -115,15 +138,15 @@ impl End {
 impl<E: Into<Error>> From<E> for End {
     fn from(error: E) -> Self {
         let error = error.into();
+        let why = Why { text: spinney_core::in_full(&error), advice: error.advice() };
         let (merged, stale) = match &error {
             Error::Engine(spinney_engine::Error::Limit { census, .. }) => (census.merged.len(), census.stale.len()),
             _ => (0, 0),
         };
-        let told = NoRoom { why: spinney_core::in_full(&error), hints: error.hints(), merged, stale };
         match error.kind() {
-            _ if error.is_cut_off() => Self::CutOff(told.to_string()),
-            ErrorKind::Blocked => Self::Blocked(told),
-            _ => Self::Failed(told.to_string()),
+            _ if error.is_cut_off() => Self::CutOff(why),
+            ErrorKind::Blocked => Self::Blocked(NoRoom { why: why.text, advice: why.advice, merged, stale }),
+            _ => Self::Failed(why),
         }
     }
 }
@@ -162,12 +185,14 @@ impl Jobs<'_> {
             }
             Err(error) => {
                 let end = End::from(error);
-                log.emit(JobEvent::Finished { status: end.status(), error: Some(end.message()) });
+                let (status, why) = (end.status(), end.why());
+                let advice = why.advice.clone();
+                log.emit(JobEvent::Finished { status, error: Some(why.text.clone()), advice });
                 log.flush();
                 let mut job = job;
-                job.outcome.error = Some(end.message());
-                self.settle(&mut job, end.status()).await?;
-                (end.status(), owned)
+                (job.outcome.error, job.outcome.advice) = (Some(why.text), why.advice);
+                self.settle(&mut job, status).await?;
+                (status, owned)
             }
         };
         let _ = std::fs::remove_file(self.places.prompt(id));
@@ -202,7 +227,7 @@ impl Jobs<'_> {
         let is_cancelled = status == JobStatus::Interrupted && row.is_some_and(|row| row.cancel != Cancel::No);
         job.status = if is_cancelled { JobStatus::Cancelled } else { status };
         if is_cancelled {
-            job.outcome.error = Some("cancelled".to_owned());
+            (job.outcome.error, job.outcome.advice) = (Some("cancelled".to_owned()), Vec::new());
         }
         db.end_sessions(&job.id, SessionStatus::Ended).await?;
         // A start that could not be written left the row as it was.
@@ -222,7 +247,10 @@ impl Run<'_> {
             Err(end) => end.status(),
         };
         // An error of an attempt before is not one of this.
-        self.job.outcome.error = outcome.err().map(|end| end.message());
+        (self.job.outcome.error, self.job.outcome.advice) = match outcome.err().map(End::why) {
+            Some(why) => (Some(why.text), why.advice),
+            None => (None, Vec::new()),
+        };
         if let Some(place) = &place {
             self.note_left(place, status).await;
             self.note_escapes().await;
@@ -252,8 +280,8 @@ impl Run<'_> {
             }
         };
         self.pass("job.settled");
-        let error = self.job.outcome.error.clone();
-        self.emit(JobEvent::Finished { status, error });
+        let (error, advice) = (self.job.outcome.error.clone(), self.job.outcome.advice.clone());
+        self.emit(JobEvent::Finished { status, error, advice });
         status
     }
 
@@ -351,6 +379,10 @@ impl Run<'_> {
     }
 
     fn warn(&mut self, text: impl Into<String>) {
-        self.emit(JobEvent::Warning { text: text.into() });
+        self.emit(JobEvent::warning(text));
+    }
+
+    fn warn_advised(&mut self, text: String, advice: Vec<Advice>) {
+        self.emit(JobEvent::Warning { text, advice });
     }
 }

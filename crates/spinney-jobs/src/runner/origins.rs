@@ -18,14 +18,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use spinney_core::config::OnDirty;
 use spinney_core::{
-    Began, Brought, Identities, JobStatus, Left, LeftOut, LeftOutReason, Workspace, path_text, text_path,
+    Advice, Began, Brought, Identities, JobStatus, Left, LeftOut, LeftOutReason, Workspace, path_text, text_path,
 };
 use spinney_engine::{Tree, fail};
 use spinney_git::{Files, ObjectFormat};
 use tokio::time::sleep;
 
 use super::setup::Place;
-use super::{End, Run, Step};
+use super::{End, Run, Step, Why};
 use crate::origin::{self, Fate, Now};
 use crate::outage::through;
 
@@ -102,7 +102,7 @@ impl Run<'_> {
     /// Waits until what is written has a later time than what was written down: a file system's clock goes in steps.
     async fn wait_for_later_time(&self) -> Step<()> {
         let probe = self.jobs.places.prompt(&self.job.id);
-        let failed = |error: std::io::Error| End::Failed(format!("`{}` can't be written: {error}", probe.display()));
+        let failed = |error: std::io::Error| End::failed(format!("`{}` can't be written: {error}", probe.display()));
         let Some(at_ns) = self.stock.as_ref().map(|stock| stock.began.at_ns) else { return Ok(()) };
         loop {
             fs::write(&probe, "").map_err(failed)?;
@@ -254,10 +254,10 @@ fn refuse_dirty(workspace: &Workspace, began: &Began, brought: &Brought) -> Step
     let paths: Vec<String> = theirs.iter().map(|(path, _)| shown(&text_path(path))).collect();
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
     let (name, named) = (&workspace.name, named(&paths));
-    Err(End::Failed(format!(
-        "{name} has uncommitted work that is no agent's, and `on_dirty` is `refuse`: {named}; \
-         `spinney exec {name} -- git status` shows it"
-    )))
+    Err(End::Failed(Why {
+        text: format!("{name} has uncommitted work that is no agent's, and `on_dirty` is `refuse`: {named}"),
+        advice: vec![Advice::SeeStatusOf { workspace: name.clone() }],
+    }))
 }
 
 fn texts(files: &Files) -> Identities {

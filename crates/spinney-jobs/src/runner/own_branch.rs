@@ -3,11 +3,11 @@
 //! An agent may rename its branch or start another; but nothing is committed to or pushed as a branch that is somebody
 //! else's: one that is checked out elsewhere, the base, another workspace's, or one that the remote has already.
 
-use spinney_core::{BranchName, Workspace};
+use spinney_core::{Advice, BranchName, Workspace};
 use spinney_engine::{Delivery, OwnBranch};
 use spinney_git::Head;
 
-use super::{End, Run, Step};
+use super::{End, Run, Step, Why};
 
 impl Run<'_> {
     /// Puts a workspace that is used again back on its branch, where an earlier agent left HEAD elsewhere.
@@ -16,8 +16,10 @@ impl Run<'_> {
         let tree = self.context.require_tree(&workspace)?;
         let refused = |at: &Head, why: &str| {
             let (name, left) = (&workspace.name, left(at));
-            let help = format!("`spinney exec {name} -- git status` shows it");
-            End::Failed(format!("{name} was left {left}, not on its `{own}`, {why}; {help}"))
+            End::Failed(Why {
+                text: format!("{name} was left {left}, not on its `{own}`, {why}"),
+                advice: vec![Advice::SeeStatusOf { workspace: name.clone() }],
+            })
         };
         match tree.return_to_branch(&self.context, own).await? {
             OwnBranch::Kept => Ok(workspace),
@@ -42,7 +44,7 @@ impl Run<'_> {
             return Ok(());
         }
         let refused = |what: &str| {
-            Err(End::Failed(format!(
+            Err(End::failed(format!(
                 "its agent went to `{branch}`, which is {what}: nothing is committed or pushed there"
             )))
         };

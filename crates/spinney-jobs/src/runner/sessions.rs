@@ -159,7 +159,7 @@ impl Run<'_> {
         match turned.end.error.clone() {
             Some(Failure::Other(text)) => {
                 self.end_session_as(turned, SessionStatus::Failed).await?;
-                return Err(End::Failed(format!("its context is full, and no hand-off note could be had: {text}")));
+                return Err(End::failed(format!("its context is full, and no hand-off note could be had: {text}")));
             }
             Some(Failure::ConversationGone) => {
                 self.warn("its context is full and its conversation is gone: there is no hand-off note");
@@ -186,8 +186,8 @@ impl Run<'_> {
         self.job.outcome.summary = summary.filter(|text| !text.trim().is_empty());
         match turned.end.error {
             None => Ok(()),
-            Some(Failure::Other(text)) => Err(End::Failed(text)),
-            Some(Failure::ConversationGone) => Err(End::Failed("its conversation is gone".to_owned())),
+            Some(Failure::Other(text)) => Err(End::failed(text)),
+            Some(Failure::ConversationGone) => Err(End::failed("its conversation is gone".to_owned())),
         }
     }
 }

@@ -175,7 +175,7 @@ impl Run<'_> {
     fn static_place(&mut self) -> Step<Place> {
         let directory = self.agent.directory(&self.context);
         if !directory.is_dir() {
-            return Err(End::Failed(format!("its directory `{}` does not exist", directory.display())));
+            return Err(End::failed(format!("its directory `{}` does not exist", directory.display())));
         }
         let detail = format!("`{}`, as it is", directory.display());
         self.begin(JobPhase::SetUp, Some(detail));
@@ -241,7 +241,7 @@ impl Run<'_> {
             rand: &rand.as_str()[..4],
         };
         let pattern = &self.agent.config.workspace.branch_pattern;
-        let failed = |error| End::Failed(format!("`branch_pattern` gives no branch: {error}"));
+        let failed = |error| End::failed(format!("`branch_pattern` gives no branch: {error}"));
         pattern.render(&values).map(Some).map_err(failed)
     }
 
@@ -256,7 +256,7 @@ impl Run<'_> {
             Notice::SetupOutput(text) => {
                 self.log.emit(JobEvent::Output { stream: Stream::Stdout, text, cut_bytes: 0 });
             }
-            Notice::Warning(warning) => self.warn(warning.to_string()),
+            Notice::Warning(warning) => self.warn_advised(warning.to_string(), warning.advice().into_iter().collect()),
         }
     }
 }

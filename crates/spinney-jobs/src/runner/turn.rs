@@ -132,7 +132,7 @@ impl Run<'_> {
             return Ok(true);
         }
         let Some(own) = own.filter(|own| own.status == JobStatus::Pending) else {
-            return Err(End::Failed("its record says that it does not wait any more".to_owned()));
+            return Err(End::failed("its record says that it does not wait any more".to_owned()));
         };
         // A process that was stopped, or only just started, may not have heard of it.
         if own.cancel != Cancel::No {
@@ -162,7 +162,7 @@ impl Run<'_> {
                     db.commit().await?;
                     self.owned.set_fence(fence);
                 }
-                Ok(false) => return Err(End::Failed("its record says that it does not wait any more".to_owned())),
+                Ok(false) => return Err(End::failed("its record says that it does not wait any more".to_owned())),
                 // Somebody took the place at this very moment.
                 Err(spinney_store::Error::Conflict { .. }) => return Ok(false),
                 Err(error) => return Err(error.into()),
@@ -198,7 +198,7 @@ impl Run<'_> {
                     db.commit().await?;
                     return Ok(true);
                 }
-                Ok(false) => return Err(End::Failed("its record says that it does not run any more".to_owned())),
+                Ok(false) => return Err(End::failed("its record says that it does not run any more".to_owned())),
                 Err(spinney_store::Error::Conflict { .. }) => {}
                 Err(error) => return Err(error.into()),
             }

@@ -70,7 +70,7 @@ impl Run<'_> {
     ) -> Step<Turned> {
         let prompt_file = self.jobs.places.prompt(&self.job.id);
         write_private(&prompt_file, prompt)
-            .map_err(|error| End::Failed(format!("its prompt can't be written: {error}")))?;
+            .map_err(|error| End::failed(format!("its prompt can't be written: {error}")))?;
         let system_prompt = self.system_prompt(place);
         let inside = |path: &Path| place.executor().path_inside(path);
         let tree = place.workspace().and_then(|row| self.context.require_tree(row).ok());
@@ -105,12 +105,12 @@ impl Run<'_> {
             ..Invocation::new(file, place.directory())
         };
         let started = place.executor().start(&invocation).map_err(|error| {
-            End::Failed(format!("`{program}`, the program of agent `{}`, could not be started: {error}", agent.name))
+            End::failed(format!("`{program}`, the program of agent `{}`, could not be started: {error}", agent.name))
         })?;
         let control = self.control.clone();
         let store = self.jobs.engine.store().clone();
         let mut tracker = Tracker::new(&mut self.log, store, agent.runtime, session, hand_off_at);
-        let failed = |error: std::io::Error| End::Failed(format!("`{program}` could not be waited for: {error}"));
+        let failed = |error: std::io::Error| End::failed(format!("`{program}` could not be waited for: {error}"));
         let (end, stop, full) = match agent.runtime.protocol(&turn) {
             Protocol::Lines(reader) => {
                 let mut listener = Listener { reader, tracker: &mut tracker };

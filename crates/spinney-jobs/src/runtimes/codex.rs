@@ -176,7 +176,7 @@ impl Stream {
                     sink.emit(JobEvent::Text { text });
                 }
             }
-            "error" => sink.emit(JobEvent::Warning { text: message(item) }),
+            "error" => sink.emit(JobEvent::warning(message(item))),
             _ => {
                 let Some((tool, detail)) = tool_use(item) else { return };
                 // Some kinds are told only when they are over.

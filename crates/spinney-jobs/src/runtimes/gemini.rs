@@ -144,7 +144,7 @@ impl Reader for Stream {
                 self.tell_context(sink);
             }
             "tool_result" => self.tool_result(&event, sink),
-            "error" => sink.emit(JobEvent::Warning { text: one_line(text(&event, "message")) }),
+            "error" => sink.emit(JobEvent::warning(one_line(text(&event, "message")))),
             "result" => self.result(&event, sink),
             "" => json::output(line, sink),
             _ => {}

@@ -2,7 +2,7 @@
 
 use spinney_core::config::ScheduleConfig;
 use spinney_core::{AgentName, Event, RepositoryName, Schedule, ScheduleName, Timestamp};
-use spinney_engine::{Check, Engine};
+use spinney_engine::{Check, Engine, Mark};
 
 use super::configured::{Configured, Problem};
 use super::{Schedules, plan};
@@ -58,7 +58,7 @@ impl Schedules<'_> {
         let problems = self.load_configured(false).await?.problems;
         // What is wrong with a whole repository is told elsewhere.
         let problems = problems.into_iter().filter(|problem| problem.lasts && problem.schedule.is_some());
-        Ok(problems.map(|problem| Check::bad("schedule", problem.to_string(), problem.hints.join("; "))).collect())
+        Ok(problems.map(|problem| Check::advised(Mark::Bad, "schedule", problem.to_string(), problem.advice)).collect())
     }
 
     /// Has the next tick start it, paused or not.

@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::Path;
 
 use spinney_core::config::{AgentConfig, ScheduleConfig};
-use spinney_core::{AgentName, RepositoryName, ScheduleKey, ScheduleName, in_full};
+use spinney_core::{Advice, AgentName, RepositoryName, ScheduleKey, ScheduleName, in_full};
 use spinney_engine::Context;
 
 use super::Schedules;
@@ -47,7 +47,7 @@ pub struct Problem {
     pub agent: Option<AgentName>,
     pub schedule: Option<ScheduleName>,
     pub message: String,
-    pub hints: Vec<String>,
+    pub advice: Vec<Advice>,
     /// Whether it stays until somebody does something: a clone that is still to be made does not.
     pub lasts: bool,
 }
@@ -136,10 +136,10 @@ impl Schedules<'_> {
         if !Path::new(&directory.root).is_absolute() {
             return Err(Error::Refused {
                 message: format!("agent `{agent}` is one for every repository: it is not known which one is meant"),
-                hint: format!(
+                advice: Advice::Configuration(format!(
                     "set `agents.{agent}.working_directory` to the path of a repository, or write the schedule into its \
                      `spinney.toml`"
-                ),
+                )),
             });
         }
         let engine = self.jobs.engine;
@@ -171,7 +171,7 @@ fn problem(error: &Error, repository: Option<RepositoryName>, of: Option<(&Agent
         agent: of.map(|(agent, _)| agent.clone()),
         schedule: of.map(|(_, name)| name.clone()),
         message: in_full(error),
-        hints: error.hints(),
+        advice: error.advice(),
         lasts: !matches!(error, Error::NotClonedYet { .. }),
     }
 }

@@ -16,7 +16,7 @@ const FAILED: &str = include_str!("../../src/runtimes/samples/codex-failed-400.j
 fn a_plain_turn_is_told_from_beginning_to_end() {
     let (events, end) = read_plainly("codex", PLAIN);
     assert!(matches!(&events[0], JobEvent::SessionStarted { conversation: Some(_), resumed: false, .. }));
-    assert!(matches!(&events[1], JobEvent::Warning { text } if text.contains("metadata")));
+    assert!(matches!(&events[1], JobEvent::Warning { text, .. } if text.contains("metadata")));
     let uses: Vec<_> = events.iter().filter(|event| matches!(event, JobEvent::ToolUse { .. })).collect();
     let [JobEvent::ToolUse { tool, detail, .. }] = uses[..] else { panic!("{uses:?}") };
     assert_eq!(tool, "command");

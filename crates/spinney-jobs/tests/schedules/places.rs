@@ -59,7 +59,7 @@ async fn what_is_wrong_with_one_is_told_and_stops_no_other() {
     };
     let anywhere = told("agent `anywhere` is one for every repository");
     assert_eq!(anywhere.schedule.as_ref().unwrap().as_str(), "s");
-    assert!(anywhere.hints[0].contains("agents.anywhere.working_directory"), "{anywhere:?}");
+    assert!(format!("{:?}", anywhere.advice).contains("agents.anywhere.working_directory"), "{anywhere:?}");
     assert_eq!(told("/nonexistent").agent.as_ref().unwrap().as_str(), "gone");
     assert!(told("unknown key `agents.x.modle`").repository.is_some());
     assert_eq!(problems.len(), 3);

@@ -3,7 +3,7 @@
 use spinney_app::housekeeping::{self, SweepAsked};
 use spinney_app::workspaces::{self, Removal, Why};
 use spinney_app::{Error as AppError, WorkRequest, words};
-use spinney_core::{BranchName, Consent, JobStatus, Timestamp, Work, Workspace, WorkspaceStatus};
+use spinney_core::{Advice, BranchName, Consent, JobStatus, Timestamp, Work, Workspace, WorkspaceStatus};
 use spinney_engine::{Among, Context, Error as EngineError, What, plural, size};
 use spinney_jobs::Error as JobsError;
 
@@ -16,22 +16,25 @@ const LOOKED_THROUGH: u32 = 200;
 /// Carries a command out and gives the answer; what it can't do is an answer too.
 pub(crate) async fn carry_out(desk: &Desk<'_>, command: &Command) -> Result<Message> {
     match done(desk, command).await {
-        Err(Error::Engine(error)) if !matches!(error, EngineError::Store(_)) => Ok(sorry(&error)),
-        Err(Error::Jobs(error)) if !matches!(error, JobsError::Engine(EngineError::Store(_))) => Ok(sorry(&error)),
-        Err(Error::App(error)) => Ok(sorry(&error)),
+        Err(Error::Engine(error)) if !matches!(error, EngineError::Store(_)) => Ok(sorry(&error, &error.advice())),
+        Err(Error::Jobs(error)) if !matches!(error, JobsError::Engine(EngineError::Store(_))) => {
+            Ok(sorry(&error, &error.advice()))
+        }
+        Err(Error::App(error)) => Ok(sorry(&error, &error.advice())),
         done => done,
     }
 }
 
-/// What went wrong, without the hints of the command line.
-fn sorry(error: &dyn std::error::Error) -> Message {
+/// What went wrong, and what helps.
+fn sorry(error: &dyn std::error::Error, advice: &[Advice]) -> Message {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(source) = cause {
         text = format!("{text}: {source}");
         cause = source.source();
     }
-    Message::new().plain("That did not work: ").sentence(&words::plain(&text)).plain(".")
+    let message = Message::new().plain("That did not work: ").sentence(&words::plain(&text)).plain(".");
+    crate::orchestrator::advised(message, advice)
 }
 
 async fn done(desk: &Desk<'_>, command: &Command) -> Result<Message> {
@@ -89,7 +92,7 @@ async fn repo(desk: &Desk<'_>, name: Option<&str>) -> Result<Message> {
 async fn create(desk: &Desk<'_>, context: &Context, branch: &str) -> Result<Message> {
     let branch: BranchName = match branch.parse() {
         Ok(branch) => branch,
-        Err(error) => return Ok(sorry(&error)),
+        Err(error) => return Ok(sorry(&error, &[])),
     };
     let work = Some(Work::branch(&branch));
     let request = WorkRequest { work, branch: Some(branch), ..WorkRequest::from(desk.platform) };

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use spinney_app::words;
+use spinney_app::{Front, words};
 use spinney_core::{Consent, Reason, ReasonCode, Verdict, Workspace};
 use spinney_engine::{Removed, Report, plural};
 
@@ -114,7 +114,7 @@ pub(super) fn swept(report: &Report, trash_for: &str) -> Message {
     }
     for finding in &report.findings {
         let done = finding.done.as_ref().map(|done| format!(": {done}")).unwrap_or_default();
-        lines.push(words::plain(&format!("{}{done}", finding.what)).into_owned());
+        lines.push(words::plain(&format!("{}{done}", words::found(finding, Front::Chat))).into_owned());
     }
     for (name, error) in &report.failed {
         lines.push(format!("failed: {}: {}", words::plain(name), words::first_line(error)));

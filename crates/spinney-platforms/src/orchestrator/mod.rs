@@ -12,7 +12,7 @@ mod handle;
 mod prompt;
 mod say;
 
-pub(crate) use say::which_repository;
+pub(crate) use say::{advised, which_repository};
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,8 +1,8 @@
 //! All that is said in a conversation, beside the answers to commands.
 
-use spinney_app::words;
+use spinney_app::{Front, advise_all, words};
 use spinney_core::{
-    Job, JobStatus, Method, NoRoom, Push, Reason, WaitsFor, Work, WorkKind, Workspace, WorkspaceStatus,
+    Advice, Job, JobStatus, Method, NoRoom, Push, Reason, WaitsFor, Work, WorkKind, Workspace, WorkspaceStatus,
 };
 
 use crate::Message;
@@ -88,9 +88,9 @@ pub(super) fn ending(job: &Job, workspace: Option<&Workspace>, others: &[Work], 
     }
     let lasted = words::lasted(words::ran_for(job));
     message = match job.status {
-        JobStatus::Completed => message.plain(format!("✓ Done in {lasted}: {}.", words::outcome(job))),
+        JobStatus::Completed => message.plain(format!("✓ Done in {lasted}: {}.", words::outcome(job, Front::Chat))),
         JobStatus::Cancelled => message.plain("– Cancelled."),
-        _ => message.plain(format!("✗ {}.", words::plain(&words::outcome(job)))),
+        _ => message.plain(format!("✗ {}.", words::plain(&words::outcome(job, Front::Chat)))),
     };
     if let Some(pull_request) = &job.outcome.pull_request {
         message = message.plain(" ").link(pull_request_name(pull_request), pull_request.as_str()).plain(".");
@@ -170,9 +170,7 @@ pub(super) fn refusal() -> Message {
 pub(crate) fn which_repository(names: &[String]) -> Message {
     let message = Message::new().plain("Which repository is this about? Say ").code("/repo NAME").plain(" once");
     match names {
-        [] => {
-            message.plain(". There is none yet: whoever runs me adds one by ").code("spinney repo add URL").plain(".")
-        }
+        [] => message.plain(". There is none yet: whoever runs me has to add one."),
         names => names.iter().take(10).fold(message.plain(":"), |message, name| message.plain(" ").code(name)),
     }
 }
@@ -180,7 +178,14 @@ pub(crate) fn which_repository(names: &[String]) -> Message {
 /// A job could not even be asked for.
 pub(super) fn cannot_start(error: &spinney_app::Error) -> Message {
     let why = spinney_core::in_full(error);
-    Message::new().plain("I can't start: ").sentence(&words::plain(&why)).plain(".")
+    let message = Message::new().plain("I can't start: ").sentence(&words::plain(&why)).plain(".");
+    advised(message, &error.advice())
+}
+
+/// A message, and what helps in the terms of a chat.
+pub(crate) fn advised(message: Message, advice: &[Advice]) -> Message {
+    let told = advise_all(advice, Front::Chat);
+    told.iter().fold(message, |message, help| message.plain(" ").sentence(&words::plain(help)).plain("."))
 }
 
 /// A command is not written as it should be.

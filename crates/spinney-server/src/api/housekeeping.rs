@@ -4,8 +4,8 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use serde::Deserialize;
-use spinney_app::document;
-use spinney_app::housekeeping::{self, Purge, SweepAsked, Swept};
+use spinney_app::housekeeping::{self, Purge, SweepAsked};
+use spinney_app::{Front, document};
 use spinney_core::WorkspaceStatus;
 use spinney_engine::{Patience, What};
 use utoipa::{IntoParams, ToSchema};
@@ -80,8 +80,8 @@ pub(crate) async fn cleanup(
     let own = app.clone();
     begin(&app, &caller, "cleanup", async move {
         let sweep = SweepAsked { repositories, what, forget: asked.what == Sweep::All, dry_run: asked.dry_run };
-        let Swept { report, forgotten } = housekeeping::sweep(&engine, &own.jobs(&engine)?, &sweep, &|_| {}).await?;
-        Answer::ok(document::Cleanup::of(&engine, &report, &forgotten, asked.dry_run))
+        let swept = housekeeping::sweep(&engine, &own.jobs(&engine)?, &sweep, &|_| {}).await?;
+        Answer::ok(document::Cleanup::of(&engine, &swept, asked.dry_run, Front::Api))
     })
     .await
 }
@@ -129,7 +129,7 @@ pub(crate) async fn purge(
             (false, false) => Purge::These(named),
         };
         let purging = housekeeping::purge(&engine, what, &|_| {}, &|_| {}).await?;
-        Answer::ok(document::Purge::of(&engine, &purging))
+        Answer::ok(document::Purge::of(&engine, &purging, Front::Api))
     })
     .await
 }
@@ -154,7 +154,7 @@ pub(crate) async fn pools(
         None => None,
     };
     begin(&app, &caller, "pool.status", async move {
-        Answer::ok(document::Pools::of(&housekeeping::pools(&engine, one.as_ref()).await?))
+        Answer::ok(document::Pools::of(&housekeeping::pools(&engine, one.as_ref()).await?, Front::Api))
     })
     .await
 }

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use serde::Deserialize;
 use spinney_app::jobs::{self, JobAsked, Retry};
-use spinney_app::{Prompt, WorkRequest, document};
+use spinney_app::{Front, Prompt, WorkRequest, document};
 use spinney_core::{AgentName, BranchName, CommitId, Job, JobStatus, Platform, WorkKind};
 use spinney_engine::Engine;
 use spinney_jobs::{Busy, Jobs};
@@ -86,7 +86,7 @@ async fn told(app: &App, engine: &Engine, rows: &[Job]) -> Result<Vec<document::
     let document = |row: &Job| {
         let own: Vec<_> = sessions.iter().filter(|session| session.job_id == row.id).cloned().collect();
         let workspace = workspaces.iter().find(|workspace| Some(&workspace.id) == row.workspace_id.as_ref());
-        document::Job::of(row, &own, workspace, &jobs.log_path(&row.id))
+        document::Job::of(row, &own, workspace, &jobs.log_path(&row.id), Front::Api)
     };
     Ok(rows.iter().map(document).collect())
 }
@@ -167,7 +167,7 @@ pub(crate) async fn create(
 
 async fn accepted(engine: &Engine, jobs: &Jobs<'_>, job: &Job) -> Result<Response> {
     let place = [(LOCATION, format!("/api/v1/jobs/{}", job.id))];
-    Ok((StatusCode::ACCEPTED, place, Json(document::Job::load(engine, jobs, job).await?)).into_response())
+    Ok((StatusCode::ACCEPTED, place, Json(document::Job::load(engine, jobs, job, Front::Api).await?)).into_response())
 }
 
 pub(crate) async fn show(
@@ -178,7 +178,7 @@ pub(crate) async fn show(
     let engine = app.engine_of(&caller);
     let jobs = app.jobs(&engine)?;
     let job = named::job(&jobs, &id).await?;
-    Ok(Json(document::Job::load(&engine, &jobs, &job).await?))
+    Ok(Json(document::Job::load(&engine, &jobs, &job, Front::Api).await?))
 }
 
 /// How a job is to end.

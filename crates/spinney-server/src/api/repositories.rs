@@ -87,8 +87,7 @@ impl NewRepository {
         // A clone is made with the owner's own keys and helpers: which place another account may have is the owner's to say.
         if !caller.account.is_local() {
             let account = &caller.account;
-            return Err(ApiError::forbidden(format!("repositories of `{account}` are added by the owner of the home"))
-                .hinted(format!("`spinney --account {account} repo add URL` does so")));
+            return Err(ApiError::forbidden(format!("repositories of `{account}` are added by the owner of the home")));
         }
         let place = self.place(engine, caller)?;
         let add = AddRepository { name: self.name, token_env: self.token_env, depth: 0 };

@@ -76,7 +76,7 @@ async fn check(app: &App, access: Access, request: &mut Request, is_write: bool)
         Access::Api(scope) | Access::Page(scope) => {
             let caller = found?.ok_or_else(|| {
                 ApiError::unauthorized("this needs a token")
-                    .hinted("`spinney token create` makes one; send it as `Authorization: Bearer …`")
+                    .hinted("send one as `Authorization: Bearer …`; the owner of the home makes it")
             })?;
             caller.require(scope)?;
             Some(caller)

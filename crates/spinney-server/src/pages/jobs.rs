@@ -4,7 +4,7 @@ use askama::Template;
 use axum::extract::State;
 use serde::Deserialize;
 use spinney_app::jobs::Retry;
-use spinney_app::words;
+use spinney_app::{Front, words};
 use spinney_core::{
     Cancel, Job, JobEvent, JobId, JobStatus, LogEntry, Push, Session, SessionStatus, Timestamp, WorkspaceStatus,
 };
@@ -166,7 +166,7 @@ pub(crate) async fn show(State(app): State<App>, caller: Caller, Id(id): Id<JobI
         is_cancelling: job.cancel != Cancel::No && !job.status.is_final(),
         prompt: job.prompt.clone(),
         summary: outcome.summary.clone().unwrap_or_default(),
-        error: outcome.error.clone().unwrap_or_default(),
+        error: words::error_of(&job, Front::Api).unwrap_or_default(),
         came_of: came_of(outcome),
         is_refused: outcome.push == Some(Push::Refused),
         branch: outcome.branch.clone().unwrap_or_default(),

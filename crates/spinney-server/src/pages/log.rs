@@ -1,7 +1,7 @@
 //! A job's log as rows of its page. The script makes the same rows of what comes later.
 
 use askama::Template;
-use spinney_app::words;
+use spinney_app::{Front, words};
 use spinney_core::{JobEvent, JobPhase, JobStatus, LogEntry, Session, Stream, Usage};
 use spinney_jobs::LogReader;
 
@@ -113,7 +113,7 @@ fn tell(rows: &mut Vec<LogRow>, phase: &mut Option<JobPhase>, event: &JobEvent) 
                 (_, None) => LogRow::Phase(words::phase(*now).to_owned()),
             }
         }
-        JobEvent::Warning { text } => LogRow::Note(lines(text)),
+        JobEvent::Warning { text, advice } => LogRow::Note(lines(&words::with_advice(text, advice, Front::Api))),
         JobEvent::SessionStarted { model, resumed, .. } => {
             let before = resumed.then_some("goes on with the session before");
             let said: Vec<_> = before.into_iter().chain(model.as_deref()).collect();
@@ -145,7 +145,8 @@ fn tell(rows: &mut Vec<LogRow>, phase: &mut Option<JobPhase>, event: &JobEvent) 
         }
         JobEvent::HandOff { note } => LogRow::HandOff(lines(note)),
         JobEvent::SessionFinished { error: Some(error), .. } => LogRow::Error(lines(error)),
-        JobEvent::Finished { status, error } => {
+        JobEvent::Finished { status, error, advice } => {
+            let error = error.as_deref().map(|error| words::with_advice(error, advice, Front::Api));
             LogRow::End { text: words::ended(*status, error.as_deref()), is_bad: *status != JobStatus::Completed }
         }
         JobEvent::SessionFinished { .. } | JobEvent::Usage { .. } | JobEvent::Unknown => return,
@@ -212,14 +213,14 @@ mod tests {
             JobEvent::Output { stream: Stream::Stdout, text: evil.into(), cut_bytes: 0 },
             JobEvent::ToolUse { id: None, tool: evil.into(), detail: evil.into() },
             JobEvent::ToolResult { id: None, is_error: true, text: evil.into() },
-            JobEvent::Warning { text: evil.into() },
+            JobEvent::warning(evil),
             JobEvent::Retry { reason: evil.into() },
             JobEvent::PermissionDenied { tool: evil.into(), detail: evil.into() },
             JobEvent::HandOff { note: evil.into() },
             JobEvent::SessionStarted { conversation: None, model: Some(evil.into()), resumed: true },
             JobEvent::SessionFinished { summary: None, error: Some(evil.into()) },
             JobEvent::Phase { phase: JobPhase::SetUp, detail: Some(evil.into()) },
-            JobEvent::Finished { status: JobStatus::Failed, error: Some(evil.into()) },
+            JobEvent::Finished { status: JobStatus::Failed, error: Some(evil.into()), advice: Vec::new() },
         ];
         for event in events {
             let markup = told(std::slice::from_ref(&event))[0].to_string();

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use spinney_app::words;
+use spinney_app::{Front, words};
 use spinney_core::{Job, JobStatus, Outcome, Push, Timestamp, Workspace, WorkspaceId};
 use spinney_engine::{has_tree, plural, size};
 
@@ -59,10 +59,12 @@ pub(crate) fn took(job: &Job) -> String {
 /// The most telling thing about a job.
 fn about(job: &Job) -> String {
     let said = match job.status {
-        JobStatus::Pending => job.waits_for.as_ref().map(|what| format!("waits for {what}")),
+        JobStatus::Pending => {
+            job.waits_for.as_ref().map(|what| format!("waits for {}", words::waits_for(what, Front::Api)))
+        }
         JobStatus::Completed => Some(came_of(&job.outcome)).filter(|text| !text.is_empty()),
         JobStatus::Running => None,
-        _ => job.outcome.error.clone(),
+        _ => words::error_of(job, Front::Api),
     };
     let text = said.or_else(|| job.title.clone()).unwrap_or_else(|| job.prompt.clone());
     words::first_line(&text).into_owned()

@@ -1,11 +1,11 @@
 //! `spinney cleanup`: sweeps, within the verdict.
 
 use clap::{Args, ValueEnum};
-use spinney_app::document;
 use spinney_app::housekeeping::{self, SweepAsked, Swept};
+use spinney_app::{Front, document};
 use spinney_core::Reason;
 use spinney_core::names::visible_line;
-use spinney_engine::{Report, What, plural, size};
+use spinney_engine::{What, plural, size};
 use spinney_jobs::Forgotten;
 
 use crate::app::App;
@@ -75,21 +75,22 @@ pub async fn run(app: &App, args: CleanupArgs) -> Result<u8> {
     };
     let jobs = jobs::open(app, &engine)?;
     let asked = SweepAsked { repositories, what, forget: args.what == Kind::All, dry_run: args.dry_run };
-    let Swept { report, forgotten } = housekeeping::sweep(&engine, &jobs, &asked, &app.observer()).await?;
+    let swept = housekeeping::sweep(&engine, &jobs, &asked, &app.observer()).await?;
     app.ui.progress.clear();
     if !args.dry_run {
         background::purge_what_is_due(app, &engine).await?;
     }
     if app.ui.json {
-        app.ui.print_json(&document::Cleanup::of(&engine, &report, &forgotten, args.dry_run));
+        app.ui.print_json(&document::Cleanup::of(&engine, &swept, args.dry_run, Front::CommandLine));
     } else {
         let trash_for = words::days(&engine.config().cleanup.trash_for.to_string());
-        tell(app, &report, &forgotten, args.dry_run, &trash_for);
+        tell(app, &swept, args.dry_run, &trash_for);
     }
-    Ok(u8::from(!report.failed.is_empty()))
+    Ok(u8::from(!swept.report.failed.is_empty()))
 }
 
-fn tell(app: &App, report: &Report, forgotten: &Forgotten, dry_run: bool, trash_for: &str) {
+fn tell(app: &App, swept: &Swept, dry_run: bool, trash_for: &str) {
+    let Swept { report, forgotten } = swept;
     let verb = |done: &str, would: &str| if dry_run { format!("would {would}") } else { done.to_owned() };
     for (workspace, why) in &report.removed {
         let name = style::paint(style::NAME, &workspace.name);
@@ -106,7 +107,7 @@ fn tell(app: &App, report: &Report, forgotten: &Forgotten, dry_run: bool, trash_
     }
     for finding in &report.findings {
         let done = finding.done.as_ref().map(|done| format!(": {done}")).unwrap_or_default();
-        app.ui.print(visible_line(&format!("{}{done}", finding.what)));
+        app.ui.print(visible_line(&format!("{}{done}", words::found(finding, Front::CommandLine))));
     }
     for cleaned in &report.caches {
         let directories: Vec<_> =

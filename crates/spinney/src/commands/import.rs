@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Value, json};
-use spinney_app::document;
+use spinney_app::{Front, advise_all, document};
 use spinney_core::BranchName;
 use spinney_engine::{Context, Engine, Found, Import, Imports, Left, plural};
 
@@ -93,8 +93,7 @@ fn as_json(engine: &Engine, imports: &Imports, dry_run: bool) -> Value {
             "conversations": conversations,
         })
     };
-    let left =
-        |left: &Left| json!({ "path": left.path.to_string_lossy(), "adopted_from": left.from, "reason": left.reason });
+    let left = |left: &Left| json!({ "path": left.path.to_string_lossy(), "adopted_from": left.from, "reason": reason_of(left) });
     let imported = imports.imported.iter().map(|workspace| document::Workspace::of(engine, workspace));
     json!({
         "dry_run": dry_run,
@@ -121,8 +120,8 @@ fn tell(app: &App, imports: &Imports, dry_run: bool) {
         taken(&workspace.name, &workspace.branch, from, &workspace.path);
     }
     tell_skipped(app, &imports.skipped);
-    for Left { path, reason, .. } in &imports.failed {
-        app.ui.warn(format!("{}: {}", shown(path), words::plain(reason)));
+    for left in &imports.failed {
+        app.ui.warn(format!("{}: {}", shown(&left.path), words::plain(&reason_of(left))));
     }
     if imports.found.is_empty() {
         app.ui.say("nothing to import");
@@ -130,6 +129,12 @@ fn tell(app: &App, imports: &Imports, dry_run: bool) {
         let verb = if dry_run { "would import" } else { "imported" };
         app.ui.say(format!("{verb} {}", plural(imports.found.len(), "worktree")));
     }
+}
+
+/// Why something was left as it is, and what helps.
+fn reason_of(left: &Left) -> String {
+    let advice = advise_all(&left.advice, Front::CommandLine);
+    std::iter::once(left.reason.clone()).chain(advice).collect::<Vec<_>>().join("; ")
 }
 
 /// Tells what was left as it is, by reason; many of a kind as a number.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
+use spinney_app::Front;
 use spinney_core::{Job, JobStatus, Timestamp};
 use spinney_engine::plural;
 use spinney_jobs::Jobs;
@@ -113,13 +114,16 @@ pub fn state(job: &Job) -> &'static str {
 /// What it waits for, does, or came to.
 fn what(jobs: &Jobs<'_>, job: &Job) -> String {
     let sentence = match job.status {
-        JobStatus::Pending => job.waits_for.as_ref().map(|what| format!("for {}", words::plain(&what.to_string()))),
+        JobStatus::Pending => job
+            .waits_for
+            .as_ref()
+            .map(|what| format!("for {}", words::plain(&words::waits_for(what, Front::CommandLine)))),
         JobStatus::Running => last_action(jobs, job),
         JobStatus::Completed => job.outcome.summary.as_deref().map(|text| words::first_line(text).into_owned()),
-        _ => job.outcome.error.as_deref().map(|text| words::first_line(text).into_owned()),
+        _ => words::error_of(job, Front::CommandLine).map(|text| words::first_line(&text).into_owned()),
     };
     let sentence = sentence.filter(|text| !text.is_empty()).unwrap_or_else(|| match job.status.is_final() {
-        true => words::outcome(job),
+        true => words::outcome(job, Front::CommandLine),
         false => "starting".to_owned(),
     });
     spinney_core::names::cut_for_message(&sentence, MAX_SENTENCE_CHARACTERS)

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use spinney_app::{document, housekeeping};
+use spinney_app::{Front, document, housekeeping};
 use spinney_core::names::cut_for_message;
 use spinney_engine::{Context, Drained, Engine, Filled, MemberState, Patience, PoolStatus, PoolStatuses, plural};
 
@@ -63,7 +63,7 @@ async fn status(app: &App) -> Result<u8> {
     let engine = app.engine().await?;
     let statuses = housekeeping::pools(&engine, app.context_if_any(&engine).await?.as_ref()).await?;
     if app.ui.json {
-        app.ui.print_json(&document::Pools::of(&statuses));
+        app.ui.print_json(&document::Pools::of(&statuses, Front::CommandLine));
         return Ok(0);
     }
     let PoolStatuses { pools, failed } = statuses;

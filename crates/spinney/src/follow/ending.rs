@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal;
 
+use spinney_app::Front;
 use spinney_core::{Job, JobStatus, LeftOut, Push, Workspace, WorkspaceStatus};
 use spinney_engine::{Engine, escapes_in_words, plural};
 use spinney_git::REMOTE_HAS_MOVED_ON;
@@ -20,7 +21,12 @@ const MAX_NAMED: usize = 5;
 /// Tells what one job came to. The pull request, else the branch, alone goes to stdout.
 pub async fn tell(app: &App, engine: &Engine, job: &Job) -> Result<()> {
     let mark = style::paint(story::status_style(job.status), stop_word(job.status));
-    app.ui.say(format!("{mark} {}  {}  {}", job.agent, words::lasted(words::ran_for(job)), words::outcome(job)));
+    app.ui.say(format!(
+        "{mark} {}  {}  {}",
+        job.agent,
+        words::lasted(words::ran_for(job)),
+        words::outcome(job, Front::CommandLine)
+    ));
     for warning in warnings(job) {
         app.ui.say(format!("{} {warning}", style::paint(style::WARNING, "!")));
     }
@@ -46,7 +52,7 @@ pub async fn tell_all(app: &App, engine: &Engine, jobs: &[Job]) -> Result<()> {
             Cell::styled(stop_word(job.status), story::status_style(job.status)),
             Cell::styled(job.work.workspace_name().as_str(), style::NAME),
             Cell::from(words::lasted(words::ran_for(job))),
-            Cell::from(words::outcome(job)),
+            Cell::from(words::outcome(job, Front::CommandLine)),
         ];
         cells.extend(result(job).map(Cell::from));
         table.row(cells);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use spinney_app::Front;
 use spinney_core::Job;
 use unicode_width::UnicodeWidthStr;
 
@@ -94,7 +95,7 @@ fn message(watched: &Watched, name: String) -> String {
             "{} {name}  {}  {}",
             stop_word(job.status),
             words::lasted(words::ran_for(job)),
-            words::outcome(job)
+            words::outcome(job, Front::CommandLine)
         );
     }
     if let Some(waits_for) = &watched.waits_for {

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use spinney_app::Front;
 use spinney_core::{Job, JobEvent, JobPhase, LogEntry, Usage};
 use spinney_jobs::{Jobs, LogReader};
 
@@ -48,7 +49,7 @@ impl Watched {
     /// A job, to be followed from where the log stands.
     pub fn new(job: Job, log: LogReader) -> Self {
         Self {
-            waits_for: job.waits_for.as_ref().map(ToString::to_string),
+            waits_for: job.waits_for.as_ref().map(|what| words::waits_for(what, Front::CommandLine)),
             job,
             log,
             loaded: Instant::now(),
@@ -94,7 +95,7 @@ impl Watched {
             jobs.recover().await?;
             self.job = jobs.require(&self.job.id).await?;
         }
-        self.waits_for = self.job.waits_for.as_ref().map(ToString::to_string);
+        self.waits_for = self.job.waits_for.as_ref().map(|what| words::waits_for(what, Front::CommandLine));
         self.over = is_over && self.job.status.is_final();
         self.loaded = Instant::now();
         Ok(())

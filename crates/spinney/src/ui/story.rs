@@ -1,6 +1,7 @@
 //! A job's events as people read them. What an agent says is hostile: nothing of it steers the terminal.
 
 use anstyle::Style;
+use spinney_app::Front;
 use spinney_app::words::{self, action, ended, one_line};
 use spinney_core::{JobEvent, JobPhase, JobStatus, Stream};
 
@@ -40,7 +41,10 @@ impl Story {
         let plain = Style::new();
         match event {
             JobEvent::Phase { phase, detail } => self.phase(*phase, detail.as_deref()),
-            JobEvent::Warning { text } => vec![Line::new(style::WARNING, format!("warning: {}", words::plain(text)))],
+            JobEvent::Warning { text, advice } => {
+                let text = words::with_advice(text, advice, Front::CommandLine);
+                vec![Line::new(style::WARNING, format!("warning: {}", words::plain(&text)))]
+            }
             JobEvent::SessionStarted { model, resumed, .. } => {
                 let model = model.as_deref().map(words::plain).unwrap_or_default();
                 let text = match (model.is_empty(), resumed) {
@@ -81,9 +85,10 @@ impl Story {
                 self.error = Some(error.clone());
                 vec![Line::new(style::ERROR, words::first_line(error))]
             }
-            JobEvent::Finished { status, error } => {
-                let error = error.as_ref().filter(|error| self.error.as_ref() != Some(error));
-                vec![Line::new(status_style(*status), ended(*status, error.map(String::as_str)))]
+            JobEvent::Finished { status, error, advice } => {
+                let error = error.as_ref().map(|error| words::with_advice(error, advice, Front::CommandLine));
+                let error = error.filter(|error| self.error.as_ref() != Some(error));
+                vec![Line::new(status_style(*status), ended(*status, error.as_deref()))]
             }
             JobEvent::SessionFinished { .. }
             | JobEvent::ToolResult { .. }
@@ -138,14 +143,14 @@ mod tests {
             JobEvent::ToolUse { id: None, tool: evil.clone(), detail: evil.clone() },
             JobEvent::ToolResult { id: None, is_error: true, text: evil.clone() },
             JobEvent::Output { stream: Stream::Stderr, text: evil.clone(), cut_bytes: 7 },
-            JobEvent::Warning { text: evil.clone() },
+            JobEvent::warning(evil.clone()),
             JobEvent::Retry { reason: evil.clone() },
             JobEvent::PermissionDenied { tool: evil.clone(), detail: evil.clone() },
             JobEvent::HandOff { note: evil.clone() },
             JobEvent::SessionStarted { conversation: None, model: Some(evil.clone()), resumed: true },
             JobEvent::SessionFinished { summary: None, error: Some(evil.clone()) },
             JobEvent::Phase { phase: JobPhase::SetUp, detail: Some(evil.clone()) },
-            JobEvent::Finished { status: JobStatus::Failed, error: Some(format!("{evil}!")) },
+            JobEvent::Finished { status: JobStatus::Failed, error: Some(format!("{evil}!")), advice: Vec::new() },
         ];
         for event in events {
             let mut lines = told(&mut Story::default(), &event);
@@ -173,7 +178,7 @@ mod tests {
             told(&mut story, &JobEvent::SessionFinished { summary: None, error: error.clone() }),
             ["exit status 3"]
         );
-        let finished = JobEvent::Finished { status: JobStatus::Failed, error };
+        let finished = JobEvent::Finished { status: JobStatus::Failed, error, advice: Vec::new() };
         assert_eq!(told(&mut story, &finished), ["failed"]);
         assert_eq!(told(&mut Story::default(), &finished), ["failed: exit status 3"]);
         assert_eq!(ended(JobStatus::TimedOut, Some("its time was up")), "timed out: its time was up");

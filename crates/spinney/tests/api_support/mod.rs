@@ -70,6 +70,8 @@ pub fn refused(reply: &Reply, status: u16, kind: &str) -> Value {
     let error = reply.json()["error"].clone();
     assert_eq!(error["kind"], kind, "{error}");
     assert!(!error["message"].as_str().unwrap().is_empty() && error["hints"].is_array(), "{error}");
+    // Who asks over HTTP has no command line.
+    assert!(!error["hints"].to_string().contains("spinney "), "{error}");
     error
 }
 

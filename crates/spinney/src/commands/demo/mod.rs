@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde_json::json;
 use spinney_app::jobs::JobAsked;
-use spinney_app::{Prompt, WorkRequest, document, workspaces};
+use spinney_app::{Front, Prompt, WorkRequest, document, workspaces};
 use spinney_core::{Cancel, Consent, Job, JobStatus, Platform, Push, Remover, Workspace};
 use spinney_engine::{Among, Context, Engine, What, plural};
 use spinney_jobs::{Busy, Jobs};
@@ -179,7 +179,11 @@ impl Story<'_> {
             follow::tell_all(self.app, self.engine, &jobs).await?;
         }
         if let Some(job) = jobs.iter().find(|job| job.outcome.push != Some(Push::Pushed)) {
-            return Err(failed(format!("{} was not pushed: {}", job.work.workspace_name(), words::outcome(job))));
+            return Err(failed(format!(
+                "{} was not pushed: {}",
+                job.work.workspace_name(),
+                words::outcome(job, Front::CommandLine)
+            )));
         }
         let pushed = self.stage.pushed_branches().await?;
         if pushed != jobs.len() {
