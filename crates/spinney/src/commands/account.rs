@@ -1,7 +1,6 @@
 //! `spinney account`: who there is beside the owner of the home.
 
 use clap::{Args, Subcommand};
-use serde_json::json;
 use spinney_app::document;
 use spinney_core::AccountName;
 
@@ -44,7 +43,7 @@ pub async fn run(app: &App, args: AccountArgs) -> Result<u8> {
 async fn add(app: &App, name: AccountName) -> Result<u8> {
     let account = app.open_engine().await?.add_account(name).await?;
     if app.ui.json {
-        app.ui.print_json(&json!(document::Account::of(&account)));
+        app.ui.print_json(&document::Account::of(&account));
     } else {
         let name = &account.name;
         app.ui.say(format!(
@@ -59,7 +58,7 @@ async fn ls(app: &App) -> Result<u8> {
     let accounts = app.open_engine().await?.accounts().await?;
     if app.ui.json {
         let list: Vec<_> = accounts.iter().map(document::Account::of).collect();
-        app.ui.print_json(&json!({ "accounts": list }));
+        app.ui.print_json(&document::Accounts { accounts: list });
         return Ok(0);
     }
     let mut table = Table::with_header(&["NAME", "CREATED"]);

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::json;
 use spinney_app::document;
 use spinney_core::names::visible_line;
 use spinney_core::{BranchName, NodeId};
@@ -65,7 +64,7 @@ pub async fn run(app: &App, args: AdoptArgs) -> Result<u8> {
     }
     if app.ui.json {
         let workspaces: Vec<_> = adopted.iter().map(|workspace| document::Workspace::of(&engine, workspace)).collect();
-        app.ui.print_json(&json!({ "workspaces": workspaces }));
+        app.ui.print_json(&document::Workspaces { workspaces, failed: None });
     } else if adopted.is_empty() && first_error.is_none() {
         app.ui.say(match &args.from_home {
             Some(from) => format!("nothing to adopt: home `{from}` has no worktree of this repository"),

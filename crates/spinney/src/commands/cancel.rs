@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use serde_json::json;
+use spinney_app::document;
 use spinney_app::own_program::JOB_COMMAND;
 use spinney_core::{Cancel, Job, JobId};
 use spinney_engine::Engine;
@@ -71,7 +71,7 @@ pub async fn run(app: &App, args: CancelArgs) -> Result<u8> {
             last => {
                 documents.extend(last);
                 let failures = failed.iter().map(|(name, error)| error.as_failure(name));
-                app.ui.print_json(&json!({ "jobs": documents, "failed": failures.collect::<Vec<_>>() }));
+                app.ui.print_json(&document::Jobs { jobs: documents, failed: Some(failures.collect()) });
             }
         }
     } else {

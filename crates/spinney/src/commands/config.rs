@@ -8,8 +8,8 @@ use spinney_jobs::schedules::Schedules;
 use crate::app::App;
 use crate::error::Result;
 use crate::jobs;
-use crate::ui::style;
 use crate::ui::table::{Cell, Table};
+use crate::ui::{checks, style};
 
 /// Show or check the configuration
 #[derive(Debug, Args)]
@@ -53,7 +53,7 @@ pub async fn run(app: &App, args: ConfigArgs) -> Result<u8> {
             Agent::check_all(resolved)?;
             // What is said well may still be of no use, here and now.
             let useless = match &engine {
-                Some(engine) => Schedules::new(jobs::open(app, engine)?, None).diagnose().await?,
+                Some(engine) => checks::told(Schedules::new(jobs::open(app, engine)?, None).diagnose().await?),
                 None => Vec::new(),
             };
             if app.ui.json {

@@ -2,7 +2,6 @@
 
 use clap::Args;
 use serde_json::json;
-use spinney_app::{Front, advise_all};
 use spinney_engine::Mark;
 use spinney_jobs::schedules::Schedules;
 
@@ -25,7 +24,7 @@ pub struct DoctorArgs {
 pub async fn run(app: &App, args: DoctorArgs) -> Result<u8> {
     app.ui.progress.set("looking at everything".to_owned());
     let mut fixed = Vec::new();
-    let mut checks = match app.engine().await {
+    let checks = match app.engine().await {
         Ok(engine) => {
             if args.fix && engine.git().await.is_ok() {
                 fixed = engine.fix_broken_refs().await?;
@@ -41,9 +40,7 @@ pub async fn run(app: &App, args: DoctorArgs) -> Result<u8> {
         }
         Err(error) => vec![error.as_check("start")],
     };
-    for check in checks.iter_mut().filter(|check| !check.advice.is_empty()) {
-        check.fix = Some(advise_all(&check.advice, Front::CommandLine).join("; "));
-    }
+    let checks = checks::told(checks);
     app.ui.progress.clear();
     let bad = checks.iter().any(|check| check.mark == Mark::Bad);
     if app.ui.json {

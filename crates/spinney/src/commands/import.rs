@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use serde_json::{Value, json};
-use spinney_app::{Front, advise_all, document};
+use spinney_app::{Front, document};
 use spinney_core::BranchName;
-use spinney_engine::{Context, Engine, Found, Import, Imports, Left, plural};
+use spinney_engine::{Context, Engine, Import, Imports, Left, plural};
 
 use crate::app::{App, current_directory};
 use crate::error::Result;
@@ -54,7 +53,7 @@ pub async fn run(app: &App, args: ImportArgs) -> Result<u8> {
     };
     let imports = engine.import(contexts, &import).await?;
     if app.ui.json {
-        app.ui.print_json(&as_json(&engine, &imports, args.dry_run));
+        app.ui.print_json(&document::Import::of(&engine, &imports, args.dry_run, Front::CommandLine));
     } else {
         tell(app, &imports, args.dry_run);
     }
@@ -77,33 +76,6 @@ async fn contexts(app: &App, engine: &Engine, everywhere: bool) -> Result<Vec<Co
     Ok(contexts)
 }
 
-fn as_json(engine: &Engine, imports: &Imports, dry_run: bool) -> Value {
-    let found = |found: &Found| {
-        let conversations: Vec<_> =
-            found.conversations.iter().map(|(platform, id)| json!({ "platform": platform, "id": id })).collect();
-        json!({
-            "path": found.path.to_string_lossy(),
-            "adopted_from": found.from,
-            "repository": found.repository,
-            "branch": found.branch,
-            "kind": found.work.kind,
-            "key": found.work.key,
-            "title": found.title,
-            "platform": found.platform,
-            "conversations": conversations,
-        })
-    };
-    let left = |left: &Left| json!({ "path": left.path.to_string_lossy(), "adopted_from": left.from, "reason": reason_of(left) });
-    let imported = imports.imported.iter().map(|workspace| document::Workspace::of(engine, workspace));
-    json!({
-        "dry_run": dry_run,
-        "found": imports.found.iter().map(found).collect::<Vec<_>>(),
-        "imported": imported.collect::<Vec<_>>(),
-        "skipped": imports.skipped.iter().map(left).collect::<Vec<_>>(),
-        "failed": imports.failed.iter().map(left).collect::<Vec<_>>(),
-    })
-}
-
 fn tell(app: &App, imports: &Imports, dry_run: bool) {
     let taken = |name: &dyn std::fmt::Display, branch: &BranchName, from: &str, path: &Path| {
         let verb = if dry_run { "would import" } else { "imported" };
@@ -121,7 +93,11 @@ fn tell(app: &App, imports: &Imports, dry_run: bool) {
     }
     tell_skipped(app, &imports.skipped);
     for left in &imports.failed {
-        app.ui.warn(format!("{}: {}", shown(&left.path), words::plain(&reason_of(left))));
+        app.ui.warn(format!(
+            "{}: {}",
+            shown(&left.path),
+            words::plain(&words::with_advice(&left.reason, &left.advice, Front::CommandLine))
+        ));
     }
     if imports.found.is_empty() {
         app.ui.say("nothing to import");
@@ -129,12 +105,6 @@ fn tell(app: &App, imports: &Imports, dry_run: bool) {
         let verb = if dry_run { "would import" } else { "imported" };
         app.ui.say(format!("{verb} {}", plural(imports.found.len(), "worktree")));
     }
-}
-
-/// Why something was left as it is, and what helps.
-fn reason_of(left: &Left) -> String {
-    let advice = advise_all(&left.advice, Front::CommandLine);
-    std::iter::once(left.reason.clone()).chain(advice).collect::<Vec<_>>().join("; ")
 }
 
 /// Tells what was left as it is, by reason; many of a kind as a number.

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use serde_json::json;
-use spinney_app::Front;
+use spinney_app::{Front, document};
 use spinney_core::{Job, JobStatus, Timestamp};
 use spinney_engine::plural;
 use spinney_jobs::Jobs;
@@ -60,7 +59,7 @@ pub async fn run(app: &App, args: JobsArgs) -> Result<u8> {
         for job in &listed {
             documents.push(jobs::document(&engine, &jobs, job).await?);
         }
-        app.ui.print_json(&json!({ "jobs": documents }));
+        app.ui.print_json(&document::Jobs { jobs: documents, failed: None });
         return Ok(0);
     }
     let place = context.as_ref().map(|context| context.repository.name.to_string());

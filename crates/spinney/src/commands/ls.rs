@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use serde_json::json;
 use spinney_app::document;
 use spinney_core::{Workspace, WorkspaceId, WorkspaceStatus};
 use spinney_engine::{Among, Context, Details, Engine, ask_all, has_tree, plural, size};
@@ -66,12 +65,14 @@ pub async fn run(app: &App, args: LsArgs) -> Result<u8> {
             let job = running.get(&workspace.id).map(|job| &job.id);
             let listed = document::ListedWorkspace::of(&engine, workspace, job);
             match &details {
-                Some(details) => json!(listed.with_details(workspace, &details[index])),
-                None => json!(listed),
+                Some(details) => {
+                    document::ListedRow::Detailed(Box::new(listed.with_details(workspace, &details[index])))
+                }
+                None => document::ListedRow::Plain(Box::new(listed)),
             }
         };
         let list: Vec<_> = workspaces.iter().enumerate().map(document).collect();
-        app.ui.print_json(&json!({ "workspaces": list }));
+        app.ui.print_json(&document::Listed { workspaces: list });
         return Ok(0);
     }
     print_heading(app, context.as_ref(), &workspaces, &running);

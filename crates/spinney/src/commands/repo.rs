@@ -1,7 +1,6 @@
 //! `spinney repo`: the repositories that Spinney knows.
 
 use clap::{Args, Subcommand};
-use serde_json::json;
 use spinney_app::document;
 use spinney_core::RepositoryName;
 use spinney_engine::{AddRepository, Among};
@@ -94,7 +93,7 @@ async fn ls(app: &App) -> Result<u8> {
             .iter()
             .map(|repository| document::Repository::of(repository, live(repository.id.clone())))
             .collect();
-        app.ui.print_json(&json!({ "repositories": list }));
+        app.ui.print_json(&document::Repositories { repositories: list });
         return Ok(0);
     }
     if repositories.is_empty() {

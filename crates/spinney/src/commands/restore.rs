@@ -1,7 +1,6 @@
 //! `spinney restore`: brings a workspace back from the trash.
 
 use clap::Args;
-use serde_json::json;
 use spinney_app::{document, workspaces};
 use spinney_core::BranchName;
 use spinney_engine::Among;
@@ -29,11 +28,10 @@ pub async fn run(app: &App, args: RestoreArgs) -> Result<u8> {
     let restored = workspaces::restore(&engine, &context, &workspace, args.branch, &app.observer()).await?;
     let detached_at = engine.detached_at(&context, &restored).await?;
     if app.ui.json {
-        let mut told = json!(document::Workspace::of(&engine, &restored));
-        if let Some(commit) = detached_at {
-            told["detached_at"] = commit.as_str().into();
-        }
-        app.ui.print_json(&told);
+        app.ui.print_json(&document::RestoredWorkspace {
+            workspace: document::Workspace::of(&engine, &restored),
+            detached_at: detached_at.map(|commit| commit.to_string()),
+        });
     } else {
         let place = match detached_at {
             Some(commit) => format!("detached at {}, on no branch", commit.short()),

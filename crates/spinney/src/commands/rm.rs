@@ -2,7 +2,6 @@
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use serde_json::json;
 use spinney_app::document;
 use spinney_app::workspaces::{self, Removal};
 use spinney_core::{Consent, Merge, ReasonCode, Verdict, Workspace};
@@ -78,7 +77,7 @@ pub async fn run(app: &App, args: RmArgs) -> Result<u8> {
     if app.ui.json {
         let workspaces: Vec<_> = removed.iter().map(|workspace| document::Workspace::of(&engine, workspace)).collect();
         let failures: Vec<_> = failed.iter().map(|(name, error)| error.as_failure(name)).collect();
-        app.ui.print_json(&json!({ "workspaces": workspaces, "failed": failures }));
+        app.ui.print_json(&document::Workspaces { workspaces, failed: Some(failures) });
     } else {
         failed.iter().for_each(|(_, error)| error.print(false));
     }

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use serde_json::json;
 use spinney_app::document;
 use spinney_core::quantity::Span;
 use spinney_core::{Scope, Timestamp, Token, TokenKind, TokenName};
@@ -78,7 +77,7 @@ async fn create(app: &App, name: TokenName, scope: Scope, expires: Option<Span>)
     let new = NewToken { kind: TokenKind::Api, name, scope, time: expires.map(|expires| expires.0) };
     let (token, secret) = engine.create_token(new).await?;
     if app.ui.json {
-        app.ui.print_json(&json!(document::CreatedToken::of(&token, &secret)));
+        app.ui.print_json(&document::CreatedToken::of(&token, &secret));
         return Ok(0);
     }
     let Token { name, account, scope, .. } = &token;
@@ -93,7 +92,7 @@ async fn ls(app: &App) -> Result<u8> {
     let tokens = engine.tokens().await?;
     if app.ui.json {
         let list: Vec<_> = tokens.iter().map(document::Token::of).collect();
-        app.ui.print_json(&json!({ "tokens": list }));
+        app.ui.print_json(&document::Tokens { tokens: list });
         return Ok(0);
     }
     if tokens.is_empty() {
@@ -125,7 +124,7 @@ async fn ls(app: &App) -> Result<u8> {
 async fn revoke(app: &App, text: &str) -> Result<u8> {
     let token = app.open_engine().await?.revoke_token(text).await?;
     if app.ui.json {
-        app.ui.print_json(&json!(document::Token::of(&token)));
+        app.ui.print_json(&document::Token::of(&token));
     } else {
         app.ui.say(format!("{} of {} is revoked", style::paint(style::NAME, &token.name), token.account));
     }
@@ -142,7 +141,7 @@ async fn link(app: &App, scope: Scope) -> Result<u8> {
     let url = running.unwrap_or_else(|| engine.config().server.base_url());
     let link = document::LoginLink::of(&url, &token, &secret);
     if app.ui.json {
-        app.ui.print_json(&json!(link));
+        app.ui.print_json(&link);
         return Ok(0);
     }
     app.ui.say(format!("logs a browser in to {} as {scope}, once, within ten minutes", token.account));

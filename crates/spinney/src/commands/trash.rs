@@ -1,7 +1,6 @@
 //! `spinney trash`: what was removed, and emptying it.
 
 use clap::{Args, Subcommand};
-use serde_json::json;
 use spinney_app::document;
 use spinney_app::housekeeping::{self, Purge};
 use spinney_core::Workspace;
@@ -61,7 +60,7 @@ async fn ls(app: &App, sizes: bool) -> Result<u8> {
     let trash = engine.trash(sizes).await?;
     if app.ui.json {
         let list: Vec<_> = trash.iter().map(|trashed| document::TrashedWorkspace::of(&engine, trashed)).collect();
-        app.ui.print_json(&json!({ "trash": list }));
+        app.ui.print_json(&document::Trash { trash: list });
         return Ok(0);
     }
     if trash.is_empty() {
@@ -124,7 +123,7 @@ fn tell(app: &App, engine: &Engine, purged: &[Purged], failed: &[(String, CliErr
     if app.ui.json {
         let done: Vec<_> = purged.iter().map(|purged| document::PurgedWorkspace::of(engine, purged)).collect();
         let failed: Vec<_> = failed.iter().map(|(name, error)| error.as_failure(name)).collect();
-        app.ui.print_json(&json!({ "purged": done, "failed": failed }));
+        app.ui.print_json(&document::Purge { purged: done, failed });
         return;
     }
     for Purged { workspace, archive, freed } in purged {

@@ -8,7 +8,7 @@ mod watched;
 
 use std::time::Duration;
 
-use serde_json::json;
+use spinney_app::document;
 use spinney_core::{Cancel, Job};
 use spinney_engine::Engine;
 use spinney_jobs::{Error, Jobs};
@@ -89,7 +89,7 @@ async fn print_documents(app: &App, engine: &Engine, jobs: &Jobs<'_>, over: &[Jo
         return Ok(());
     }
     let failed = asked.failed.iter().map(|(name, error)| error.as_failure(name));
-    app.ui.print_json(&json!({ "jobs": documents, "failed": failed.collect::<Vec<_>>() }));
+    app.ui.print_json(&document::Jobs { jobs: documents, failed: Some(failed.collect()) });
     Ok(())
 }
 

@@ -1,9 +1,18 @@
 //! Checks in a table: a mark, a fact and, where it is not good, what to type.
 
+use spinney_app::{Front, advise_all};
 use spinney_engine::{Check, Mark};
 
 use super::style;
 use super::table::{Cell, Table};
+
+/// Says what helps, where a check has it as advice.
+pub fn told(mut checks: Vec<Check>) -> Vec<Check> {
+    for check in checks.iter_mut().filter(|check| !check.advice.is_empty()) {
+        check.fix = Some(advise_all(&check.advice, Front::CommandLine).join("; "));
+    }
+    checks
+}
 
 pub fn table(checks: &[Check]) -> Table {
     let mut table = Table::default();

@@ -171,6 +171,8 @@ impl Office {
         loop {
             let said = said();
             if said.len() == count && texts.iter().all(|text| said[count - 1].contains(text)) {
+                // Who writes in a conversation has no command line.
+                assert!(said.iter().all(|said| !said.contains("`spinney ")), "{said:#?}");
                 return said[count - 1].clone();
             }
             let daemon = self.daemon.borrow().as_ref().map(Daemon::said).unwrap_or_default();
