@@ -66,23 +66,6 @@ pub trait Forge: Send + Sync + fmt::Debug {
     fn fetch_person<'a>(&'a self, login: &'a str) -> Answer<'a, Option<Person>>;
 }
 
-words!(
-    /// The forges that are spoken to; Gitea is spoken to as Forgejo.
-    ForgeKind { Github = "github", Gitlab = "gitlab", Forgejo = "forgejo" }
-);
-
-impl ForgeKind {
-    /// As its makers write it.
-    #[must_use]
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Github => "GitHub",
-            Self::Gitlab => "GitLab",
-            Self::Forgejo => "Forgejo",
-        }
-    }
-}
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PullRequest {
     pub number: u64,

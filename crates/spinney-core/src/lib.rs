@@ -22,6 +22,7 @@ pub mod long_operation;
 pub mod names;
 pub mod operation;
 pub mod origin;
+pub mod platform;
 pub mod quantity;
 pub mod repository;
 pub mod schedule;
@@ -43,7 +44,7 @@ pub use commit::CommitId;
 pub use delivery::{Delivery, DeliveryStatus};
 pub use event::{Event, Finding, Recorded};
 pub use evidence::{Evidence, EvidenceKind, Merge};
-pub use forge::{Forge, ForgeError, ForgeKind};
+pub use forge::{Forge, ForgeError};
 pub use id::{CloneId, JobId, NodeId, OperationId, RepositoryId, SessionId, TokenId, WorkspaceId};
 pub use in_full::in_full;
 pub use job::{
@@ -58,6 +59,7 @@ pub use operation::{
     WarmStep,
 };
 pub use origin::{Began, Brought, Identities, Left, path_text, text_path};
+pub use platform::{Platform, PlatformName};
 pub use repository::{Repository, canonical_remote, remote_slug};
 pub use schedule::{Claim, Schedule, ScheduleKey, ScheduleName};
 pub use secret::Secret;
@@ -66,4 +68,4 @@ pub use token::{Scope, Token, TokenKind, TokenName, TokenSecret};
 pub use verdict::{Consent, Reason, ReasonCode, Remover, Sweep, Verdict};
 pub use waits_for::{NoRoom, WaitsFor};
 pub use work::{Work, WorkKind};
-pub use workspace::{Method, Platform, Populate, Provider, STATE_FILE, Size, Warm, Workspace, WorkspaceStatus};
+pub use workspace::{Method, Populate, Provider, STATE_FILE, Size, Warm, Workspace, WorkspaceStatus};

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BranchName, CommitId, NodeId, RepositoryId, RepositoryName, Timestamp, Work, WorkKind, WorkspaceId, WorkspaceName,
+    BranchName, CommitId, NodeId, Platform, RepositoryId, RepositoryName, Timestamp, Work, WorkKind, WorkspaceId,
+    WorkspaceName,
 };
 
 /// Local cached state at a workspace's root: while untracked, never committed, never counted, never read as truth.
@@ -107,19 +108,6 @@ words!(
         Reflink = "reflink",
         /// A snapshot of the template by the file system.
         Snapshot = "snapshot",
-    }
-);
-
-words!(
-    /// Where a request came from.
-    Platform {
-        Cli = "cli",
-        Api = "api",
-        Schedule = "schedule",
-        Github = "github",
-        Slack = "slack",
-        Discord = "discord",
-        Telegram = "telegram",
     }
 );
 

@@ -277,7 +277,8 @@ impl Engine {
             return Ok(None);
         }
         for (platform, id) in &origin.conversations {
-            bind_free(&mut db, &workspace, *platform, id).await?;
+            let is_chat = self.config.platforms.is_chat(*platform);
+            bind_free(&mut db, &workspace, (*platform, id), is_chat).await?;
         }
         events::record(&mut db, &workspace, Event::WorkspaceAdopted)?;
         db.commit().await?;
@@ -317,14 +318,18 @@ pub(crate) fn is_locked_by_spinney(worktree: &Tree) -> bool {
 }
 
 /// Points a conversation at a workspace, unless it is about something else by now. A chat is told the repository too.
-async fn bind_free(db: &mut Connection, workspace: &Workspace, platform: Platform, id: &str) -> Result<()> {
+async fn bind_free(
+    db: &mut Connection,
+    workspace: &Workspace,
+    (platform, id): (Platform, &str),
+    is_chat: bool,
+) -> Result<()> {
     let Workspace { account, repository, .. } = workspace;
     let named = db.repository_of_conversation(account, platform, id).await?;
     let elsewhere = named.as_ref().is_some_and(|named| named != repository);
     if elsewhere || db.workspace_of_conversation(account, platform, id).await?.is_some() {
         return Ok(());
     }
-    let is_chat = matches!(platform, Platform::Slack | Platform::Discord | Platform::Telegram);
     if is_chat && named.is_none() {
         db.set_repository_of_conversation(account, platform, id, repository).await?;
     }

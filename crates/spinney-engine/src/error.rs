@@ -197,8 +197,8 @@ pub enum Error {
     MountInside { name: WorkspaceName, mount: PathBuf },
     #[error("`{branch}` is on `{remote}` already and was not pushed from this workspace: it is not written to")]
     ForeignBranch { branch: BranchName, remote: String },
-    #[error("{} can't be spoken to: {reason}", .kind.title())]
-    Forge { kind: spinney_core::ForgeKind, reason: String },
+    #[error("{} can't be spoken to: {reason}", .kind.title)]
+    Forge { kind: spinney_forge::ForgeKind, reason: String },
     #[error("Linear can't be spoken to: {reason}")]
     Linear { reason: String },
     #[error("setup command `{}` {outcome}", for_message(.line))]

@@ -1,11 +1,14 @@
 //! The forge that a repository's remote is on, with the token that the environment has for it.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
-use spinney_core::config::ForgeConfig;
+use spinney_core::config::Schema;
 use spinney_core::forge::PullRequestState;
-use spinney_core::{Forge, ForgeKind, Workspace};
-use spinney_forge::{ForgeOptions, KindOptions, Linear, LinearOptions, Located, Patience, locate, token};
+use spinney_core::{Forge, Workspace};
+use spinney_forge::{
+    FORGES, ForgeKind, ForgeOptions, KindOptions, Linear, LinearOptions, Located, Patience, locate, token,
+};
 
 use crate::context::Context;
 use crate::proxy::proxy_for;
@@ -16,6 +19,13 @@ use crate::{Engine, Error, Result};
 const OPERATORS_ACCOUNT: &str = "local";
 /// How long a sweep waits for a forge: what it does not say only makes the sweep keep more.
 const SWEEPS_WAIT: Duration = Duration::from_secs(10);
+
+/// The keys of the configuration that the engine understands: Spinney's own and the forges'.
+#[must_use]
+pub fn schema() -> &'static Schema {
+    static SCHEMA: LazyLock<Schema> = LazyLock::new(|| Schema::new(spinney_forge::sections()));
+    &SCHEMA
+}
 
 impl Engine {
     /// The forge of a repository, which waits outages and limits out; none where its remote is on none that is configured.
@@ -34,7 +44,7 @@ impl Engine {
         if self.account() != OPERATORS_ACCOUNT {
             return Err(fault(format!("its key is for account `{OPERATORS_ACCOUNT}` alone")));
         }
-        let config = &self.config.forge.linear;
+        let config = self.config.forge.of("linear").cloned().unwrap_or_default();
         let api_url = config.api_url.as_ref().ok_or_else(|| fault("`forge.linear.api_url` is empty".to_owned()))?;
         let environment = self.texts();
         let variable = config.token_env.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -54,18 +64,8 @@ impl Engine {
         options.patience = patience;
         let environment = self.texts();
         let variable = token_variable(context, located.kind);
-        match located.kind {
-            ForgeKind::Github => {
-                let host = web_host(&located.api_url);
-                options.github.token = token::github(&environment, &variable, host).await;
-            }
-            ForgeKind::Gitlab => {
-                options.gitlab.token = token::from_environment(located.kind, &environment, &variable);
-            }
-            ForgeKind::Forgejo => {
-                options.forgejo.token = token::from_environment(located.kind, &environment, &variable);
-            }
-        }
+        let host = web_host(&located.api_url);
+        options.of_mut(located.kind).token = token::find(located.kind, &environment, &variable, host).await;
         let opened = spinney_forge::open(&located, &options);
         opened.map(Some).map_err(|error| Error::Forge { kind: located.kind, reason: error.to_string() })
     }
@@ -83,17 +83,12 @@ impl Engine {
     /// Where a repository is on which forge, and how the forges are spoken to, without their tokens.
     pub(crate) async fn locate_forge(&self, context: &Context) -> Result<Option<(Located, ForgeOptions)>> {
         let Some(remote) = self.remote(context).await? else { return Ok(None) };
-        let config = &context.config().forge;
-        let kind = |forge: &ForgeConfig| KindOptions {
-            api_url: forge.api_url.as_ref().map(ToString::to_string).unwrap_or_default(),
-            ..KindOptions::default()
-        };
-        let options = ForgeOptions {
-            github: kind(&config.github),
-            gitlab: kind(&config.gitlab),
-            forgejo: kind(&config.forgejo),
-            ..ForgeOptions::default()
-        };
+        let mut options = ForgeOptions::default();
+        for kind in FORGES {
+            let api_url = context.config().forge.of(kind.name).and_then(|forge| forge.api_url.as_ref());
+            let api_url = api_url.map(ToString::to_string).unwrap_or_default();
+            options = options.with(kind, KindOptions { api_url, ..KindOptions::default() });
+        }
         Ok(locate(&remote.url, &options).map(|located| {
             let proxy = proxy_for(&self.texts(), &located.api_url);
             (located, ForgeOptions { proxy, ..options })
@@ -152,13 +147,8 @@ impl Engine {
 
 /// The variable that the configuration names for a forge's token.
 fn token_variable(context: &Context, kind: ForgeKind) -> String {
-    let config = &context.config().forge;
-    let forge = match kind {
-        ForgeKind::Github => &config.github,
-        ForgeKind::Gitlab => &config.gitlab,
-        ForgeKind::Forgejo => &config.forgejo,
-    };
-    forge.token_env.as_ref().map(ToString::to_string).unwrap_or_default()
+    let forge = context.config().forge.of(kind.name);
+    forge.and_then(|forge| forge.token_env.as_ref()).map(ToString::to_string).unwrap_or_default()
 }
 
 /// The host of an API: `api.github.com` for `https://api.github.com`.

@@ -11,7 +11,33 @@ use spinney_core::{BranchName, CommitId, Secret};
 
 use crate::dialect::{Call, Dialect, Which, commit, read};
 use crate::github;
+use crate::kind::{Kind, same_host, section};
 use crate::url::encode;
+
+/// Forgejo's row.
+pub static FORGEJO: Kind = Kind {
+    name: "forgejo",
+    title: "Forgejo",
+    section: section(
+        "forge.forgejo",
+        "\
+# Forgejo or Gitea: https://HOST/api/v1. Empty: none.
+api_url = \"\"
+
+# The variable with the token. Empty: none.
+token_env = \"FORGEJO_TOKEN\"
+",
+    ),
+    public_api_url: "https://codeberg.org/api/v1",
+    token_variables: &["FORGEJO_TOKEN", "GITEA_TOKEN"],
+    other_secrets: &[],
+    scope: "write:repository",
+    is_known_to_gh: false,
+    has_apps: false,
+    has_subgroups: false,
+    serves: same_host,
+    dialect: |owner, name| Box::new(Forgejo::new(owner, name)),
+};
 
 #[derive(Debug)]
 pub(crate) struct Forgejo {

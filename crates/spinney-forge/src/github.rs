@@ -6,10 +6,42 @@ use spinney_core::forge::{Access, Comment, Issue, IssueState, NewPullRequest, Pe
 use spinney_core::{BranchName, Secret, Timestamp};
 
 use crate::dialect::{Call, Dialect, Tracker, Which, commit, read};
-use crate::url::encode;
+use crate::kind::{Kind, section};
+use crate::url::{Url, encode};
 
 /// Who can set labels is one of these, or an app.
 const INSIDERS: [&str; 3] = ["OWNER", "MEMBER", "COLLABORATOR"];
+
+/// GitHub's row.
+pub static GITHUB: Kind = Kind {
+    name: "github",
+    title: "GitHub",
+    section: section(
+        "forge.github",
+        "\
+# GitHub, or an Enterprise server: https://HOST/api/v3. Empty: none.
+api_url = \"https://api.github.com\"
+
+# The variable with the token. Empty: none.
+token_env = \"GITHUB_TOKEN\"
+",
+    ),
+    public_api_url: "https://api.github.com",
+    token_variables: &["GITHUB_TOKEN", "GH_TOKEN"],
+    other_secrets: &["GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN"],
+    scope: "repo",
+    is_known_to_gh: true,
+    has_apps: true,
+    has_subgroups: false,
+    serves,
+    dialect: |owner, name| Box::new(Github::new(owner, name)),
+};
+
+/// An API may have a host of its own, as `api.github.com`; `ssh.github.com` takes git's ssh on the port of HTTPS.
+fn serves(api: &Url, host: &str) -> bool {
+    let host = if host == "ssh.github.com" { "github.com" } else { host };
+    api.host == host || api.host.strip_prefix("api.") == Some(host)
+}
 
 #[derive(Debug)]
 pub(crate) struct Github {

@@ -6,10 +6,36 @@ use spinney_core::forge::{Access, Issue, IssueState, NewPullRequest, PullRequest
 use spinney_core::{BranchName, Secret};
 
 use crate::dialect::{Call, Dialect, Which, commit, read};
+use crate::kind::{Kind, same_host, section};
 use crate::url::encode;
 
 /// The role from which on one may push (Developer).
 const MAY_PUSH: u64 = 30;
+
+/// GitLab's row.
+pub static GITLAB: Kind = Kind {
+    name: "gitlab",
+    title: "GitLab",
+    section: section(
+        "forge.gitlab",
+        "\
+# GitLab, or a server of one's own: https://HOST/api/v4. Empty: none.
+api_url = \"https://gitlab.com/api/v4\"
+
+# The variable with the token. Empty: none.
+token_env = \"GITLAB_TOKEN\"
+",
+    ),
+    public_api_url: "https://gitlab.com/api/v4",
+    token_variables: &["GITLAB_TOKEN"],
+    other_secrets: &["CI_JOB_TOKEN", "GITLAB_ACCESS_TOKEN"],
+    scope: "api",
+    is_known_to_gh: false,
+    has_apps: false,
+    has_subgroups: true,
+    serves: same_host,
+    dialect: |owner, name| Box::new(Gitlab::new(owner, name)),
+};
 
 #[derive(Debug)]
 pub(crate) struct Gitlab {

@@ -17,6 +17,7 @@ mod forgejo;
 mod github;
 mod gitlab;
 pub mod http;
+mod kind;
 mod linear;
 mod locate;
 mod options;
@@ -27,6 +28,10 @@ mod tracking;
 mod url;
 
 pub use app::{App, AppKeyError};
+pub use forgejo::FORGEJO;
+pub use github::GITHUB;
+pub use gitlab::GITLAB;
+pub use kind::{FORGES, ForgeKind, Kind, sections};
 pub use linear::{Linear, LinearComment, LinearIssue, LinearOptions};
 pub use locate::{Located, locate};
 pub use options::{ForgeOptions, KindOptions};

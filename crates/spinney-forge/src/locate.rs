@@ -1,9 +1,7 @@
 //! Which configured forge holds the repository behind a remote's URL.
 
-use spinney_core::ForgeKind;
-
-use crate::ForgeOptions;
 use crate::url::Url;
+use crate::{FORGES, ForgeKind, ForgeOptions};
 
 /// A repository on a forge.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,25 +20,15 @@ pub struct Located {
 #[must_use]
 pub fn locate(remote_url: &str, options: &ForgeOptions) -> Option<Located> {
     let remote = Url::parse(remote_url)?;
-    ForgeKind::ALL.iter().find_map(|&kind| {
+    FORGES.iter().find_map(|&kind| {
         let api_url = options.api_url(kind);
         let api = Url::parse(api_url)?;
-        if !serves(kind, &api, &remote.host) {
+        if !(kind.serves)(&api, &remote.host) {
             return None;
         }
         let (owner, name) = owner_and_name(kind, &api, &remote)?;
         Some(Located { kind, api_url: api_url.to_owned(), owner, name })
     })
-}
-
-/// Whether the API is that of the host which the remote is on.
-fn serves(kind: ForgeKind, api: &Url, host: &str) -> bool {
-    if kind != ForgeKind::Github {
-        return api.host == host;
-    }
-    // `ssh.github.com` takes git's ssh on the port of HTTPS.
-    let host = if host == "ssh.github.com" { "github.com" } else { host };
-    api.host == host || api.host.strip_prefix("api.") == Some(host)
 }
 
 fn owner_and_name(kind: ForgeKind, api: &Url, remote: &Url) -> Option<(String, String)> {
@@ -52,7 +40,7 @@ fn owner_and_name(kind: ForgeKind, api: &Url, remote: &Url) -> Option<(String, S
     let path = path.strip_suffix(".git").unwrap_or(path);
     let (owner, name) = path.rsplit_once('/')?;
     let well_formed = path.split('/').all(|part| !matches!(part, "" | "." | ".."));
-    let deep = kind == ForgeKind::Gitlab || !owner.contains('/');
+    let deep = kind.has_subgroups || !owner.contains('/');
     (well_formed && deep).then(|| (owner.to_owned(), name.to_owned()))
 }
 
@@ -67,7 +55,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::KindOptions;
+    use crate::{FORGEJO, GITHUB, GITLAB, KindOptions};
 
     fn at(api_url: &str) -> KindOptions {
         KindOptions { api_url: api_url.to_owned(), ..KindOptions::default() }
@@ -100,12 +88,10 @@ mod tests {
 
     #[test]
     fn own_forges_are_known_by_their_api() {
-        let options = ForgeOptions {
-            github: at("https://ghe.example.com/api/v3/"),
-            gitlab: at("https://example.com:8443/gitlab/api/v4"),
-            forgejo: at("http://127.0.0.1:3000/api/v1"),
-            ..ForgeOptions::default()
-        };
+        let options = ForgeOptions::default()
+            .with(&GITHUB, at("https://ghe.example.com/api/v3/"))
+            .with(&GITLAB, at("https://example.com:8443/gitlab/api/v4"))
+            .with(&FORGEJO, at("http://127.0.0.1:3000/api/v1"));
         let github = "github https://ghe.example.com/api/v3 acme app";
         assert_eq!(found("git@ghe.example.com:acme/app.git", &options).unwrap(), github);
         assert_eq!(found("https://ghe.example.com/acme/app", &options).unwrap(), github);
@@ -116,7 +102,7 @@ mod tests {
             found("http://127.0.0.1:80/acme/app", &options).unwrap(),
             "forgejo http://127.0.0.1:3000/api/v1 acme app"
         );
-        let residency = ForgeOptions { github: at("https://api.acme.ghe.com"), ..ForgeOptions::default() };
+        let residency = ForgeOptions::default().with(&GITHUB, at("https://api.acme.ghe.com"));
         assert_eq!(
             found("https://acme.ghe.com/acme/app", &residency).unwrap(),
             "github https://api.acme.ghe.com acme app"

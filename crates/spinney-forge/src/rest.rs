@@ -4,7 +4,7 @@ use serde_json::Value;
 use spinney_core::forge::{
     Access, Answer, Comment, Forge, Issue, NewPullRequest, Person, PullRequest, PullRequestState,
 };
-use spinney_core::{BranchName, ForgeError, ForgeKind, Secret, Timestamp};
+use spinney_core::{BranchName, ForgeError, Secret, Timestamp};
 use ureq::Proxy;
 use ureq::http::HeaderValue;
 
@@ -12,9 +12,6 @@ use crate::answer::Reply;
 use crate::client::Client;
 use crate::credentials::{self, Credentials};
 use crate::dialect::{Call, Dialect, Which};
-use crate::forgejo::Forgejo;
-use crate::github::Github;
-use crate::gitlab::Gitlab;
 use crate::patience::Waits;
 use crate::tracking::Missing;
 use crate::url::Url;
@@ -43,17 +40,13 @@ pub fn open(located: &Located, options: &ForgeOptions) -> Result<Box<dyn Forge>,
     let Located { kind, api_url, owner, name } = located;
     let api = Url::parse(api_url).filter(|api| matches!(api.scheme.as_str(), "http" | "https"));
     let api = api.ok_or_else(|| OpenError::BadUrl(api_url.clone()))?;
-    let forge = format!("{} at {}", kind.title(), api.place());
-    let app = options.of(*kind).app.clone().filter(|_| *kind == ForgeKind::Github);
-    let token = options.of(*kind).token.clone().filter(|_| app.is_none());
+    let forge = format!("{} at {}", kind.title, api.place());
+    let app = options.of(kind).app.clone().filter(|_| kind.has_apps);
+    let token = options.of(kind).token.clone().filter(|_| app.is_none());
     if (token.is_some() || app.is_some()) && !api.is_safe() {
         return Err(OpenError::Unencrypted(api_url.clone()));
     }
-    let dialect: Box<dyn Dialect> = match kind {
-        ForgeKind::Github => Box::new(Github::new(owner, name)),
-        ForgeKind::Gitlab => Box::new(Gitlab::new(owner, name)),
-        ForgeKind::Forgejo => Box::new(Forgejo::new(owner, name)),
-    };
+    let dialect = (kind.dialect)(owner, name);
     let headers: Vec<_> =
         dialect.headers().iter().map(|(name, value)| (*name, HeaderValue::from_static(value))).collect();
     let repository = format!("{owner}/{name}");

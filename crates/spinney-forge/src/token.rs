@@ -3,8 +3,10 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use spinney_core::{ForgeKind, Secret};
+use spinney_core::Secret;
 use tokio::process::Command;
+
+use crate::ForgeKind;
 
 /// `gh` reads a file or asks the system's key ring.
 const GH_TIMEOUT: Duration = Duration::from_secs(5);
@@ -12,25 +14,16 @@ const GH_TIMEOUT: Duration = Duration::from_secs(5);
 const GH_ENVIRONMENT: [&str; 8] =
     ["PATH", "HOME", "USER", "GH_CONFIG_DIR", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "LANG"];
 
-/// The variables that a kind's own tools read, in their order.
-fn usual_variables(kind: ForgeKind) -> &'static [&'static str] {
-    match kind {
-        ForgeKind::Github => &["GITHUB_TOKEN", "GH_TOKEN"],
-        ForgeKind::Gitlab => &["GITLAB_TOKEN"],
-        ForgeKind::Forgejo => &["FORGEJO_TOKEN", "GITEA_TOKEN"],
-    }
-}
-
 /// Whether `token_env` names no variable beside the usual ones.
 fn is_usual(kind: ForgeKind, token_env: &str) -> bool {
-    token_env.is_empty() || usual_variables(kind).contains(&token_env)
+    token_env.is_empty() || kind.token_variables.contains(&token_env)
 }
 
 /// The variable that holds a token: `token_env`, or, where that is empty or one of the usual ones, the first of those
 /// that is set.
 #[must_use]
 pub fn variable<'a>(kind: ForgeKind, environment: &[(String, String)], token_env: &'a str) -> Option<&'a str> {
-    let others = if is_usual(kind, token_env) { usual_variables(kind) } else { &[] };
+    let others = if is_usual(kind, token_env) { kind.token_variables } else { &[] };
     std::iter::once(token_env).chain(others.iter().copied()).find(|name| of_variable(environment, name).is_some())
 }
 
@@ -47,12 +40,12 @@ pub fn of_variable(environment: &[(String, String)], name: &str) -> Option<Secre
     secret(value)
 }
 
-/// GitHub's token: from the environment, else what `gh` is signed in with on this host.
+/// A forge's token: from the environment, else, where it may know one, what `gh` is signed in with on this host.
 ///
 /// A variable of its own stands for an account of its own: where it is not set, nobody else's token is taken.
-pub async fn github(environment: &[(String, String)], token_env: &str, host: &str) -> Option<Secret> {
-    match from_environment(ForgeKind::Github, environment, token_env) {
-        None if is_usual(ForgeKind::Github, token_env) => from_gh(environment, host, GH_TIMEOUT).await,
+pub async fn find(kind: ForgeKind, environment: &[(String, String)], token_env: &str, host: &str) -> Option<Secret> {
+    match from_environment(kind, environment, token_env) {
+        None if kind.is_known_to_gh && is_usual(kind, token_env) => from_gh(environment, host, GH_TIMEOUT).await,
         found => found,
     }
 }
@@ -86,6 +79,7 @@ mod tests {
     use spinney_testkit::Sandbox;
 
     use super::*;
+    use crate::{FORGEJO, GITHUB, GITLAB};
 
     /// An environment whose only `gh` is this script.
     fn with_gh(sandbox: &Sandbox, script: &str) -> Vec<(String, String)> {
@@ -99,22 +93,22 @@ mod tests {
     async fn gh_is_asked_for_this_host_and_sees_no_more_than_it_needs() {
         let sandbox = Sandbox::new();
         let environment = with_gh(&sandbox, r#"echo "$*-$SECRET-${GH_TOKEN-unset}""#);
-        let token = github(&environment, "GITHUB_TOKEN", "ghe.example.com").await.unwrap();
+        let token = find(&GITHUB, &environment, "GITHUB_TOKEN", "ghe.example.com").await.unwrap();
         assert_eq!(token.expose(), "auth token --hostname ghe.example.com--unset");
         let environment = [&environment[..], &variables(&[("GITHUB_TOKEN", "mine")])].concat();
-        assert_eq!(github(&environment, "GITHUB_TOKEN", "github.com").await.unwrap().expose(), "mine");
-        assert_eq!(github(&environment, "WORK_TOKEN", "github.com").await, None);
+        assert_eq!(find(&GITHUB, &environment, "GITHUB_TOKEN", "github.com").await.unwrap().expose(), "mine");
+        assert_eq!(find(&GITHUB, &environment, "WORK_TOKEN", "github.com").await, None);
     }
 
     #[tokio::test]
     async fn a_gh_that_fails_hangs_or_is_missing_has_no_token() {
         let sandbox = Sandbox::new();
-        assert_eq!(github(&with_gh(&sandbox, "echo no; exit 1"), "", "github.com").await, None);
+        assert_eq!(find(&GITHUB, &with_gh(&sandbox, "echo no; exit 1"), "", "github.com").await, None);
         let start = Instant::now();
         let environment = with_gh(&sandbox, "exec /bin/sleep 60");
         assert_eq!(from_gh(&environment, "github.com", Duration::from_millis(200)).await, None);
         assert!(start.elapsed() < Duration::from_secs(30));
-        assert_eq!(github(&variables(&[("PATH", "/nonexistent")]), "", "github.com").await, None);
+        assert_eq!(find(&GITHUB, &variables(&[("PATH", "/nonexistent")]), "", "github.com").await, None);
     }
 
     fn variables(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -128,19 +122,19 @@ mod tests {
     #[test]
     fn the_usual_variables_are_looked_at_in_order() {
         let both = [("GH_TOKEN", "second"), ("GITHUB_TOKEN", " first\n")];
-        assert_eq!(found(ForgeKind::Github, &both, "GITHUB_TOKEN").unwrap(), "first");
-        assert_eq!(found(ForgeKind::Github, &both, "GH_TOKEN").unwrap(), "second");
-        assert_eq!(found(ForgeKind::Github, &both[..1], "GITHUB_TOKEN").unwrap(), "second");
-        assert_eq!(found(ForgeKind::Github, &[("GITHUB_TOKEN", ""), ("GH_TOKEN", "x")], "").unwrap(), "x");
-        assert_eq!(found(ForgeKind::Gitlab, &[("GITLAB_TOKEN", "x")], "").unwrap(), "x");
-        assert_eq!(found(ForgeKind::Forgejo, &[("GITEA_TOKEN", "x")], "FORGEJO_TOKEN").unwrap(), "x");
-        assert_eq!(found(ForgeKind::Gitlab, &both, ""), None);
+        assert_eq!(found(&GITHUB, &both, "GITHUB_TOKEN").unwrap(), "first");
+        assert_eq!(found(&GITHUB, &both, "GH_TOKEN").unwrap(), "second");
+        assert_eq!(found(&GITHUB, &both[..1], "GITHUB_TOKEN").unwrap(), "second");
+        assert_eq!(found(&GITHUB, &[("GITHUB_TOKEN", ""), ("GH_TOKEN", "x")], "").unwrap(), "x");
+        assert_eq!(found(&GITLAB, &[("GITLAB_TOKEN", "x")], "").unwrap(), "x");
+        assert_eq!(found(&FORGEJO, &[("GITEA_TOKEN", "x")], "FORGEJO_TOKEN").unwrap(), "x");
+        assert_eq!(found(&GITLAB, &both, ""), None);
     }
 
     #[test]
     fn a_variable_that_was_named_is_the_only_one() {
         let environment = [("GITHUB_TOKEN", "usual"), ("WORK_TOKEN", "work")];
-        assert_eq!(found(ForgeKind::Github, &environment, "WORK_TOKEN").unwrap(), "work");
-        assert_eq!(found(ForgeKind::Github, &environment, "OTHER_TOKEN"), None);
+        assert_eq!(found(&GITHUB, &environment, "WORK_TOKEN").unwrap(), "work");
+        assert_eq!(found(&GITHUB, &environment, "OTHER_TOKEN"), None);
     }
 }

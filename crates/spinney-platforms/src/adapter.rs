@@ -41,6 +41,11 @@ pub trait Adapter: Send + Sync + fmt::Debug {
 
     fn limits(&self) -> Limits;
 
+    /// Tells the platform to call this address from now on; none where its API can't be told that.
+    fn set_webhook<'a>(&'a self, _url: &'a str) -> Option<Answering<'a, ()>> {
+        None
+    }
+
     /// Asks the platform who the bot is there, which tells whether it takes the secrets.
     fn who(&self) -> Answering<'_, String>;
 

@@ -1,9 +1,10 @@
 //! What is known of the place that a message came from: its conversation, its repository, its work.
 
-use spinney_core::{AgentName, ForgeKind, Platform, Repository};
+use spinney_core::{AgentName, Platform, Repository};
 use spinney_engine::{Context, Engine, ErrorKind};
 use spinney_jobs::Jobs;
 
+use crate::table::descriptor;
 use crate::{Adapter, Inbound, Result, Where};
 
 /// One message's desk: what commands and requests need to be carried out.
@@ -35,14 +36,17 @@ pub(crate) async fn repository_of(engine: &Engine, adapter: &dyn Adapter, inboun
     let home = engine.home().root();
     match &inbound.repository {
         Where::Forge(name) => {
-            let api_url = engine.config().forge.github.api_url.as_ref().map(ToString::to_string);
+            let forge = descriptor(inbound.platform).and_then(|row| row.forge);
+            let Some(forge) = forge else { return Ok(About::NotOurs) };
+            let config = engine.config().forge.of(forge.name);
+            let api_url = config.and_then(|config| config.api_url.as_ref()).map(ToString::to_string);
             // However many repositories there are, only those of this name are opened.
             for repository in engine.repositories_of_slug(&name.to_string()).await? {
                 // One that is broken or gone is not in the others' way.
                 let Ok(context) = engine.repository(Some(&repository.name.to_string()), home).await else { continue };
                 let Ok(place) = engine.forge_place(&context).await else { continue };
                 let is_it = place.is_some_and(|place| {
-                    place.kind == ForgeKind::Github
+                    place.kind == forge
                         && Some(place.api_url.as_str()) == api_url.as_deref()
                         && format!("{}/{}", place.owner, place.name).eq_ignore_ascii_case(&name.to_string())
                 });
@@ -62,13 +66,8 @@ pub(crate) async fn repository_of(engine: &Engine, adapter: &dyn Adapter, inboun
                 named = db.repository_of_conversation(account, platform, &parent).await?;
             }
             drop(db);
-            let platforms = &engine.config().platforms;
-            let configured = match inbound.platform {
-                Platform::Slack => platforms.slack.repository.clone(),
-                Platform::Discord => platforms.discord.repository.clone(),
-                Platform::Telegram => platforms.telegram.repository.clone(),
-                _ => None,
-            };
+            let config = inbound.platform.name().and_then(|name| engine.config().platforms.of(name));
+            let configured = config.and_then(|config| config.repository.clone());
             match named.or(configured) {
                 Some(name) => match engine.repository(Some(&name.to_string()), home).await {
                     Ok(context) => Ok(About::Known(Box::new(context))),

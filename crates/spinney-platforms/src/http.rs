@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     fn api(url: &str, token: &str) -> Api {
-        Api::new(Platform::Slack, &url.parse().unwrap(), Some("Bearer"), Secret::new(token), None).unwrap()
+        Api::new(Platform::on("slack"), &url.parse().unwrap(), Some("Bearer"), Secret::new(token), None).unwrap()
     }
 
     fn call() -> Call {
@@ -146,8 +146,8 @@ mod tests {
     fn a_secret_is_printable() {
         let url = "https://api.example".parse().unwrap();
         for token in ["", "a b", "a\n", "ü"] {
-            let open = |scheme| Api::new(Platform::Telegram, &url, scheme, Secret::new(token), None);
-            assert_eq!(open(None).unwrap_err(), OpenError::BadSecret(Platform::Telegram));
+            let open = |scheme| Api::new(Platform::on("telegram"), &url, scheme, Secret::new(token), None);
+            assert_eq!(open(None).unwrap_err(), OpenError::BadSecret(Platform::on("telegram")));
         }
     }
 }

@@ -19,10 +19,12 @@ mod inbound;
 mod inbox;
 mod message;
 mod orchestrator;
+mod section;
 mod set_up;
 mod slack;
 mod split;
 mod standing;
+mod table;
 mod telegram;
 
 pub use adapter::{Adapter, Answer, Answering, Limits, Listening, Received, Refusal, SendError, Sent};
@@ -35,10 +37,8 @@ pub use inbound::{Author, Event, Inbound, Place, Pull, Request, Where};
 pub use inbox::Inbox;
 pub use message::{Message, Span};
 pub use orchestrator::{Orchestrator, REMEMBERED_FOR};
-pub use set_up::{Fault, adapters, secret};
+pub use set_up::{Fault, adapters, announce};
 pub use slack::Slack;
-pub use standing::{
-    PLATFORMS, SecretVariable, Standing, diagnose, secret_variables, set_telegram_webhook, standing, unreachable,
-    webhook_url,
-};
+pub use standing::{SecretVariable, Standing, diagnose, secret_variables, standing, unreachable, webhook_url};
+pub use table::{Descriptor, Expected, Guide, Made, PLATFORMS, Setting, Step, Webhook, descriptor, schema};
 pub use telegram::{Telegram, TelegramOptions};

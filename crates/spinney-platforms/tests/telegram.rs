@@ -147,7 +147,7 @@ async fn errors_tell_no_token() {
 #[tokio::test(flavor = "multi_thread")]
 async fn who_asks_hears_what_happened_once_it_is_written_down() {
     let server = TestTelegram::start();
-    open(&server, Some(SECRET)).set_webhook("https://spinney.example/webhooks/telegram").await.unwrap();
+    open(&server, Some(SECRET)).set_webhook("https://spinney.example/webhooks/telegram").unwrap().await.unwrap();
     let telegram = Arc::new(open(&server, None));
     let (sender, mut heard) = mpsc::channel(16);
     let listening = tokio::spawn(telegram.listen(sender).unwrap());
@@ -189,7 +189,7 @@ async fn a_webhook_is_called_with_its_secret() {
     tokio::time::timeout(DEADLINE, telegram.listen(sender).unwrap()).await.expect("its name is known soon");
     drop(heard);
     let url = "https://spinney.example/webhooks/telegram";
-    telegram.set_webhook(url).await.unwrap();
+    telegram.set_webhook(url).unwrap().await.unwrap();
     assert_eq!(server.webhook(), Some((url.to_owned(), SECRET.to_owned())));
     let receive = |call: &WebhookCall| {
         let mut headers = HeaderMap::new();
@@ -205,7 +205,7 @@ async fn a_webhook_is_called_with_its_secret() {
     said.sort_unstable();
     assert_eq!(said, ["/status", "fix it"]);
     let other = open(&server, Some("another"));
-    other.set_webhook(url).await.unwrap();
+    other.set_webhook(url).unwrap().await.unwrap();
     server.write(ANN, "with another secret");
     wait_until(|| server.webhook_calls().len() == 3, DEADLINE);
     assert_eq!(receive(&server.webhook_calls()[2]), Err(Refusal::Unsigned));

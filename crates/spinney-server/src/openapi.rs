@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use axum::http::Method;
 use spinney_app::document;
+use spinney_core::Platform;
 use utoipa::openapi::path::{HttpMethod, OperationBuilder, Parameter, ParameterBuilder, ParameterIn, PathItem};
 use utoipa::openapi::request_body::RequestBodyBuilder;
 use utoipa::openapi::schema::{ComponentsBuilder, ObjectBuilder, Schema, Type};
@@ -169,6 +170,13 @@ fn words_for(status: u16) -> &'static str {
     }
 }
 
+/// The words that say where a request came from.
+fn platforms() -> RefOr<Schema> {
+    let declared = spinney_platforms::PLATFORMS.iter().map(|row| row.platform);
+    let words = Platform::OWN.into_iter().chain(declared).map(|platform| platform.to_string());
+    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words)).into()
+}
+
 /// The whole document.
 pub(crate) fn document() -> OpenApi {
     let mut components = ComponentsBuilder::new()
@@ -184,6 +192,8 @@ pub(crate) fn document() -> OpenApi {
         let method = description.method.clone();
         paths = paths.path(route.path, PathItem::new(method, description.operation()));
     }
+    // All schemas are there by now; this one takes the place of the document's.
+    components = components.schema(document::Platform::name(), platforms());
     let info = InfoBuilder::new()
         .title("Spinney")
         .version(env!("CARGO_PKG_VERSION"))

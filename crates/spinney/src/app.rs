@@ -84,7 +84,7 @@ impl App {
 
     /// The configuration of this run without any repository's part.
     pub fn layers(&self) -> Result<Layers> {
-        let mut layers = Layers::new();
+        let mut layers = Layers::of(spinney_platforms::schema());
         let named = self.global.config.clone().map(|path| (path, true));
         if let Some((path, must_exist)) = named.or_else(|| self.environment.config()) {
             match std::fs::read_to_string(&path) {

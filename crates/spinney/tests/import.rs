@@ -239,8 +239,8 @@ fn archons_environments_come_with_their_work_and_conversations() {
         let same = legacy.story.make(&["--issue", "1000", "--platform", platform, "--conversation", id]);
         assert_eq!((same.text("name"), same.text("method")), (name, "existing"));
     }
-    assert_eq!(legacy.repository_of(Platform::Slack, "C123:17.5").as_deref(), Some("local/app"));
-    assert_eq!(legacy.repository_of(Platform::Github, "acme/app#42"), None);
+    assert_eq!(legacy.repository_of(Platform::on("slack"), "C123:17.5").as_deref(), Some("local/app"));
+    assert_eq!(legacy.repository_of(Platform::on("github"), "acme/app#42"), None);
     let thread = legacy.story.make(&["--thread", "C123:17.5"]);
     assert_eq!(thread.text("method"), "reused");
     let new = legacy.story.make(&["--issue", "1001", "--platform", "slack", "--conversation", "C9:9"]);

@@ -29,7 +29,7 @@ impl Daemon {
             format!("[agents.coder]\nruntime = \"command\"\ncommand = [{agent:?}]\nworking_directory = {path:?}\n");
         let config = format!("{agent}{settings}");
         story.sandbox().write_config(&config);
-        let mut layers = Layers::new();
+        let mut layers = Layers::of(spinney_platforms::schema());
         layers.file(&story.sandbox().config_file(), &config).unwrap();
         let mut environment = story.sandbox().environment();
         let texts = environment.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));

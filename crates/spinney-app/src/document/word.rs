@@ -41,7 +41,6 @@ word!(JobStatus);
 word!(LeftOutReason);
 word!(LongOperationStatus);
 word!(Method);
-word!(Platform);
 word!(Populate);
 word!(Provider);
 word!(Push);
@@ -50,6 +49,25 @@ word!(Scope);
 word!(SessionStatus);
 word!(WorkKind);
 word!(WorkspaceStatus);
+
+/// Where a request came from. Which platforms there are is said in the description of the API, by who knows them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Platform(pub spinney_core::Platform);
+
+impl From<spinney_core::Platform> for Platform {
+    fn from(platform: spinney_core::Platform) -> Self {
+        Self(platform)
+    }
+}
+
+impl PartialSchema for Platform {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new().schema_type(Type::String).into()
+    }
+}
+
+impl ToSchema for Platform {}
 
 /// A point in time: RFC 3339, UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

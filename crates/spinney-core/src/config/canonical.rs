@@ -96,6 +96,7 @@ fn hides(c: char) -> bool {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::sections::tests::trial;
     use super::super::{document, needs_trust};
     use super::*;
 
@@ -117,7 +118,7 @@ mod tests {
             working_directory = { root = 'x', clone_depth = 1 }\n";
         let written = "[agents.a]\ncommand = [\n]\nhandoff_at = 1.0\nmax_attempts = 3\nrequires_isolation = false\n\
             working_directory = { \"clone_depth\" = 1, \"root\" = \"x\" }\n";
-        assert_eq!(agents(&document::read("x", text).unwrap()), written);
+        assert_eq!(agents(&document::read(trial(), "x", text).unwrap()), written);
     }
 
     #[test]
@@ -127,9 +128,9 @@ mod tests {
         let written = "[agents.a]\nmodel = \"x\"\nschedules.empty = {  }\nschedules.r.work_source = { \
             \"exclude_labels\" = [\n  \"z\",\n], \"labels\" = { \"ready\" = \"x\" }, \"type\" = \"github\" }\n\
             schedules.s.prompt = \"y\"\n";
-        let settings = document::read("x", text).unwrap();
+        let settings = document::read(trial(), "x", text).unwrap();
         assert_eq!(agents(&settings), written);
-        assert_eq!(agents(&document::read("x", written).unwrap()), written, "it says the same");
+        assert_eq!(agents(&document::read(trial(), "x", written).unwrap()), written, "it says the same");
     }
 
     proptest! {
@@ -140,11 +141,11 @@ mod tests {
                 "[agents.a]\nsystem_prompt = {}\nenv = {{ X = {} }}\nhooks.on_error = [{}]\n",
                 quoted(&prompt.replace('\0', "")), quoted(&value.replace('\0', "")), quoted(&line),
             );
-            let request = needs_trust("x", &text).unwrap().unwrap();
-            let again = needs_trust("y", &request.content).unwrap().unwrap();
+            let request = needs_trust(trial(), "x", &text).unwrap().unwrap();
+            let again = needs_trust(trial(), "y", &request.content).unwrap().unwrap();
             prop_assert_eq!(&again, &request);
             prop_assert!(!request.content.contains(|c: char| c != '\n' && hides(c)));
-            let values = |text: &str| document::read("x", text).unwrap().into_iter().map(|setting| {
+            let values = |text: &str| document::read(trial(), "x", text).unwrap().into_iter().map(|setting| {
                 (setting.key.to_string(), setting.value.to_string())
             }).collect::<std::collections::BTreeMap<_, _>>();
             prop_assert_eq!(values(&request.content), values(&text));

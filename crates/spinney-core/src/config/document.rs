@@ -7,7 +7,8 @@ use toml::de::{DeTable, DeValue};
 use super::defaults::{self, AGENTS, SCHEDULES};
 use super::error::{ConfigError, one_line};
 use super::keys::KnownKey;
-use super::schema;
+use super::schema::fault;
+use super::sections::Schema;
 use crate::agent::InvalidAgentName;
 use crate::schedule::InvalidScheduleName;
 use crate::{AgentName, ScheduleName};
@@ -80,13 +81,13 @@ const TABLE: &str = "a table";
 const OTHER_LIST: &str = "a list of something else";
 
 /// Reads a configuration file: every key known, every value right.
-pub(super) fn read(place: &str, text: &str) -> Result<Vec<Setting>, ConfigError> {
-    parse(place, text)?.into_iter().map(check).collect()
+pub(super) fn read(schema: &'static Schema, place: &str, text: &str) -> Result<Vec<Setting>, ConfigError> {
+    parse(schema, place, text)?.into_iter().map(|setting| check(schema, setting)).collect()
 }
 
 /// Reads the text alone, in the order of its lines. A table is gone into where it is a section; an unknown one at the
 /// top is too, so that what stands in it can be named.
-fn parse(place: &str, text: &str) -> Result<Vec<RawSetting>, ConfigError> {
+fn parse(schema: &Schema, place: &str, text: &str) -> Result<Vec<RawSetting>, ConfigError> {
     let at = |offset: usize| {
         let line = text.as_bytes()[..offset.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1;
         format!("{}:{line}", one_line(place))
@@ -95,7 +96,8 @@ fn parse(place: &str, text: &str) -> Result<Vec<RawSetting>, ConfigError> {
         let place = error.span().map_or_else(|| one_line(place), |span| at(span.start));
         ConfigError::Syntax { place, message: error.message().to_owned() }
     })?;
-    let descend = |path: &str, table: &DeTable<'_>| is_section(path) || (!table.is_empty() && !path.contains('.'));
+    let descend =
+        |path: &str, table: &DeTable<'_>| is_section(schema, path) || (!table.is_empty() && !path.contains('.'));
     let mut found = Vec::new();
     flatten("", document.get_ref(), &descend, &mut found);
     found.sort_by_key(|leaf| leaf.offset);
@@ -199,20 +201,20 @@ fn has_a_free_name(path: &str) -> bool {
     matches!(subject(path), Ok(Subject::Agent(_) | Subject::Schedule(..)))
 }
 
-fn is_section(path: &str) -> bool {
+fn is_section(schema: &Schema, path: &str) -> bool {
     match subject(path) {
         Ok(Subject::Agent(_) | Subject::Schedules | Subject::Schedule(..)) => true,
         Ok(Subject::OfAgent(_, below)) => defaults::agent_keys().is_section(below),
         Ok(Subject::OfSchedule(_, _, below)) => defaults::schedule_keys().is_section(below),
-        Ok(Subject::Plain(path)) => path == AGENTS || defaults::keys().is_section(path),
+        Ok(Subject::Plain(path)) => path == AGENTS || schema.keys.is_section(path),
         Err(_) => false,
     }
 }
 
 /// What is known of a key, wherever it belongs.
-pub(super) fn find(path: &str) -> Option<&'static KnownKey> {
+pub(super) fn find(schema: &'static Schema, path: &str) -> Option<&'static KnownKey> {
     match subject(path) {
-        Ok(Subject::Plain(path)) => defaults::keys().find(path),
+        Ok(Subject::Plain(path)) => schema.keys.find(path),
         Ok(Subject::OfAgent(_, below)) => defaults::agent_keys().find(below),
         Ok(Subject::OfSchedule(_, _, below)) => defaults::schedule_keys().find(below),
         Ok(Subject::Agent(_) | Subject::Schedules | Subject::Schedule(..)) | Err(_) => None,
@@ -245,9 +247,9 @@ fn plain(value: &DeValue<'_>) -> Plain {
 }
 
 /// Checks that the key exists and that its value is right, alone.
-pub(super) fn check(setting: RawSetting) -> Result<Setting, ConfigError> {
+pub(super) fn check(schema: &'static Schema, setting: RawSetting) -> Result<Setting, ConfigError> {
     let RawSetting { key: path, value, place } = setting;
-    let known = find(&path);
+    let known = find(schema, &path);
     let key = match (subject(&path), known) {
         (Err(Misnamed::Agent(name)), _) => return Err(ConfigError::AgentName { place, name }),
         (Err(Misnamed::Schedule(name)), _) => return Err(ConfigError::ScheduleName { place, name }),
@@ -256,26 +258,27 @@ pub(super) fn check(setting: RawSetting) -> Result<Setting, ConfigError> {
         (Ok(Subject::Plain(_)), Some(known)) => Key::Plain(&known.key),
         (Ok(Subject::OfAgent(agent, _)), Some(known)) => Key::OfAgent(agent, &known.key),
         (Ok(Subject::OfSchedule(agent, name, _)), Some(known)) => Key::OfSchedule(agent, name, &known.key),
-        (Ok(_), _) => return Err(unknown(place, path)),
+        (Ok(_), _) => return Err(unknown(schema, place, path)),
     };
     let Some(known) = known else {
         // A table with nothing in it: its name is all that it says.
         return match value {
             Ok(value) if value.is_table() => Ok(Setting { key, value, place }),
-            _ => Err(unknown(place, path)),
+            _ => Err(unknown(schema, place, path)),
         };
     };
     let value = match value {
         Ok(value) => typed(known, value).map_err(|value| described(&value)),
         Err(found) => Err(found),
     };
+    let default = (!known.overrides).then(|| known.default.to_string());
     let value = value.map_err(|found| {
-        let expected = known.expected();
-        ConfigError::WrongType { place: place.clone(), key: path.clone(), expected, found }
+        let (expected, default) = (known.expected(), default.clone());
+        ConfigError::WrongType { place: place.clone(), key: path.clone(), expected, found, default }
     })?;
-    match schema::fault(&key, &value) {
+    match fault(schema, &key, &value) {
         None => Ok(Setting { key, value, place }),
-        Some(message) => Err(ConfigError::WrongValue { place, key: path, message }),
+        Some(message) => Err(ConfigError::WrongValue { place, key: path, message, default }),
     }
 }
 
@@ -284,7 +287,7 @@ fn typed(known: &KnownKey, value: toml::Value) -> Result<toml::Value, toml::Valu
     match (&known.default, value) {
         (toml::Value::Float(_), toml::Value::Integer(number)) => Ok((number as f64).into()),
         (_, value @ toml::Value::Table(_)) if known.also_a_table() => Ok(value),
-        (_, toml::Value::Array(values)) if !known.also_numbers() && !are_texts(&values) => Err(values.into()),
+        (_, toml::Value::Array(values)) if !known.also_numbers && !are_texts(&values) => Err(values.into()),
         (default, value) if value.same_type(default) => Ok(value),
         (_, value) => Err(value),
     }
@@ -308,27 +311,28 @@ pub(super) fn described(value: &toml::Value) -> &'static str {
     }
 }
 
-fn unknown(place: String, key: String) -> ConfigError {
-    if is_section(&key) {
-        return ConfigError::WrongType { place, key, expected: TABLE, found: "a value" };
+fn unknown(schema: &Schema, place: String, key: String) -> ConfigError {
+    if is_section(schema, &key) {
+        return ConfigError::WrongType { place, key, expected: TABLE, found: "a value", default: None };
     }
     let suggestion = match subject(&key) {
         Ok(Subject::OfAgent(agent, below)) => defaults::agent_keys().suggest(&format!("{AGENTS}.{agent}."), below),
         Ok(Subject::OfSchedule(agent, name, below)) => {
             defaults::schedule_keys().suggest(&format!("{AGENTS}.{agent}.{SCHEDULES}.{name}."), below)
         }
-        _ => defaults::keys().suggest("", &key),
+        _ => schema.keys.suggest("", &key),
     };
     ConfigError::UnknownKey { place, key, suggestion }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::sections::tests::trial;
     use super::*;
     use crate::Advice;
 
     fn failure(text: &str) -> (String, String) {
-        let error = read("config.toml", text).unwrap_err();
+        let error = read(trial(), "config.toml", text).unwrap_err();
         let advice = match error.advice() {
             Advice::Configuration(text) => text,
             other => format!("{other:?}"),
@@ -338,7 +342,8 @@ mod tests {
 
     #[test]
     fn settings_come_in_the_order_of_their_lines() {
-        let settings = read("c", "limits.max_workspaces = 3\n[workspace]\nremote = 'a'\nbase = 'b'\n[store]").unwrap();
+        let settings =
+            read(trial(), "c", "limits.max_workspaces = 3\n[workspace]\nremote = 'a'\nbase = 'b'\n[store]").unwrap();
         let places: Vec<_> = settings.iter().map(|setting| format!("{} {}", setting.place, setting.key)).collect();
         assert_eq!(places, ["c:1 limits.max_workspaces", "c:3 workspace.remote", "c:4 workspace.base"]);
     }
@@ -388,7 +393,7 @@ mod tests {
         let text = "[forge.github]\ntoken_env = 'T'\n[agents.coder]\nmodel = 'x'\nenv = { A = 'b' }\nhandoff_at = 1\n\
             workspace.base = 'main'\n[agents.coder.hooks]\nbefore_run = ['make']\n[agents.empty]\n\
             [agents.other.workspace]\n[agents.coder.working_directory]\nroot = 'sub'\n";
-        let settings = read("c", text).unwrap();
+        let settings = read(trial(), "c", text).unwrap();
         let found: Vec<_> = settings.iter().map(|setting| format!("{} {}", setting.place, setting.key)).collect();
         assert_eq!(
             found,
@@ -404,7 +409,7 @@ mod tests {
             ]
         );
         assert_eq!(settings[3].value, 1.0.into());
-        assert!(read("c", "[agents]\n[forge]\n[forge.github]\n[agents.x.hooks]").unwrap().is_empty());
+        assert!(read(trial(), "c", "[agents]\n[forge]\n[forge.github]\n[agents.x.hooks]").unwrap().is_empty());
     }
 
     #[test]
@@ -526,7 +531,7 @@ mod tests {
 
     #[test]
     fn people_are_listed_by_numbers_or_texts() {
-        let listed = read("c", "[platforms.github]\nallowed_users = [583231, '7']").unwrap();
+        let listed = read(trial(), "c", "[platforms.github]\nallowed_users = [583231, '7']").unwrap();
         assert_eq!(listed[0].value.to_string(), "[583231, \"7\"]");
     }
 
@@ -535,7 +540,7 @@ mod tests {
         for text in
             ["'workspace.base' = 'x'", "[agents]\n'coder.model' = 'x'", "[agents.coder]\n'workspace.base' = 'x'"]
         {
-            assert!(read("c", text).is_err(), "{text}");
+            assert!(read(trial(), "c", text).is_err(), "{text}");
         }
     }
 

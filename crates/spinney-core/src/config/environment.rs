@@ -1,10 +1,10 @@
 //! Settings from environment variables: `SPINNEY_<SECTION>__<KEY>`.
 
-use super::defaults;
 use super::document::{self, RawSetting, Setting};
 use super::error::ConfigError;
 use super::keys::KnownKey;
 use super::nearest::Suggestion;
+use super::sections::Schema;
 
 const PREFIX: &str = "SPINNEY_";
 /// Agents have names of their own, which a variable's name can't carry.
@@ -16,14 +16,17 @@ const DATABASE_URL: &str = "SPINNEY_DATABASE_URL";
 pub(super) type Variable = (String, Setting);
 
 /// Reads the variables that configure something. Names without a double underscore configure nothing.
-pub(super) fn read<'a>(variables: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Vec<Variable>, ConfigError> {
+pub(super) fn read<'a>(
+    schema: &'static Schema,
+    variables: impl Iterator<Item = (&'a str, &'a str)>,
+) -> Result<Vec<Variable>, ConfigError> {
     let mut read: Vec<Variable> = Vec::new();
     for (name, text) in variables {
-        let Some(known) = known(name)? else {
+        let Some(known) = known(schema, name)? else {
             continue;
         };
         let raw = RawSetting { key: known.key.clone(), value: value(known, text), place: name.to_owned() };
-        let setting = document::check(raw)?;
+        let setting = document::check(schema, raw)?;
         if let Some((other, earlier)) = read.iter().find(|(_, earlier)| earlier.key == setting.key)
             && earlier.value != setting.value
         {
@@ -36,9 +39,9 @@ pub(super) fn read<'a>(variables: impl Iterator<Item = (&'a str, &'a str)>) -> R
 }
 
 /// The key that a variable sets; none if it is not about configuration.
-fn known(name: &str) -> Result<Option<&'static KnownKey>, ConfigError> {
+fn known(schema: &'static Schema, name: &str) -> Result<Option<&'static KnownKey>, ConfigError> {
     if name == DATABASE_URL {
-        return Ok(defaults::keys().find("store.url"));
+        return Ok(schema.keys.find("store.url"));
     }
     if !name.strip_prefix(PREFIX).is_some_and(|rest| rest.contains("__")) {
         return Ok(None);
@@ -46,13 +49,13 @@ fn known(name: &str) -> Result<Option<&'static KnownKey>, ConfigError> {
     if name.starts_with(AGENTS) {
         return Err(ConfigError::AgentVariable { variable: name.to_owned() });
     }
-    let found = defaults::keys().iter().find(|known| variable(&known.key) == name);
+    let found = schema.keys.iter().find(|known| variable(&known.key) == name);
     found.map(Some).ok_or_else(|| {
-        let names: Vec<_> = defaults::keys().iter().map(|known| variable(&known.key)).collect();
+        let names: Vec<_> = schema.keys.iter().map(|known| variable(&known.key)).collect();
         let suggestion = match Suggestion::new(name, names.iter().map(String::as_str)) {
             nearest @ Suggestion::Nearest(_) => nearest,
             Suggestion::Known(_) => {
-                Suggestion::Known(defaults::keys().children("").map(|name| variable(name) + "__…").collect())
+                Suggestion::Known(schema.keys.children("").map(|name| variable(name) + "__…").collect())
             }
         };
         ConfigError::UnknownVariable { variable: name.to_owned(), suggestion }
@@ -86,11 +89,12 @@ fn array(text: &str) -> Option<toml::Value> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::defaults;
     use super::*;
     use crate::Advice;
 
     fn read_one(name: &str, text: &str) -> Result<Vec<Variable>, ConfigError> {
-        read([(name, text)].into_iter())
+        read(Schema::own(), [(name, text)].into_iter())
     }
 
     #[test]
@@ -103,7 +107,6 @@ mod tests {
             let (_, setting) = read_one(&variable(&known.key), &text).unwrap().remove(0);
             assert_eq!((setting.key.to_string(), &setting.value), (known.key.clone(), &known.default));
         }
-        assert_eq!(variable("forge.github.api_url"), "SPINNEY_FORGE__GITHUB__API_URL");
     }
 
     #[test]
@@ -160,8 +163,8 @@ mod tests {
     fn two_names_of_the_store_must_agree() {
         let urls = ["postgres://a/b", "postgres://a/c"];
         for (a, b) in [(DATABASE_URL, "SPINNEY_STORE__URL"), ("SPINNEY_STORE__URL", DATABASE_URL)] {
-            assert!(read([(a, urls[0]), (b, urls[0])].into_iter()).is_ok());
-            let error = read([(a, urls[0]), (b, urls[1])].into_iter()).unwrap_err();
+            assert!(read(Schema::own(), [(a, urls[0]), (b, urls[0])].into_iter()).is_ok());
+            let error = read(Schema::own(), [(a, urls[0]), (b, urls[1])].into_iter()).unwrap_err();
             let message = "`SPINNEY_DATABASE_URL` and `SPINNEY_STORE__URL` set `store.url` to different values";
             assert_eq!(error.to_string(), message);
         }

@@ -1,6 +1,8 @@
 //! What can be wrong with a configuration. Each message is one line that begins with the place to mend.
 
+use super::document::find;
 use super::nearest::Suggestion;
+use super::sections::Schema;
 use crate::agent::InvalidAgentName;
 use crate::schedule::InvalidScheduleName;
 use crate::{Advice, AgentName};
@@ -25,10 +27,12 @@ pub enum ConfigError {
     /// What only those can tell who run agents.
     #[error("{place}: agent `{agent}`: {}", one_line(.message))]
     Agent { place: String, agent: AgentName, key: String, message: String },
+    /// With what the key is by default, unless it is one of Spinney's own.
     #[error("{place}: `{key}` must be {expected}, not {found}")]
-    WrongType { place: String, key: String, expected: &'static str, found: &'static str },
+    WrongType { place: String, key: String, expected: &'static str, found: &'static str, default: Option<String> },
+    /// Likewise.
     #[error("{place}: wrong value for `{key}`: {}", one_line(.message))]
-    WrongValue { place: String, key: String, message: String },
+    WrongValue { place: String, key: String, message: String, default: Option<String> },
     #[error("{place}: `{key}` can't be set by a repository")]
     NotForRepositories { place: String, key: String },
     #[error("`{first}` and `{second}` set `{key}` to different values")]
@@ -53,7 +57,10 @@ impl ConfigError {
             Self::AgentName { .. } => "for example `[agents.coder]`".to_owned(),
             Self::ScheduleName { .. } => "for example `[agents.coder.schedules.nightly]`".to_owned(),
             Self::Agent { agent, key, .. } => format!("change or remove `agents.{agent}.{key}`"),
-            Self::WrongType { key, .. } | Self::WrongValue { key, .. } => match super::document::find(key) {
+            Self::WrongType { default: Some(default), .. } | Self::WrongValue { default: Some(default), .. } => {
+                format!("by default it is `{default}`")
+            }
+            Self::WrongType { key, .. } | Self::WrongValue { key, .. } => match find(Schema::own(), key) {
                 Some(known) if known.overrides => format!("by default it is what `{}` says", known.key),
                 Some(known) => format!("by default it is `{}`", known.default),
                 None => format!("a section begins with `[{key}]`"),

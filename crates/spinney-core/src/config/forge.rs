@@ -1,4 +1,7 @@
-//! Where the forges' APIs are, and which variables hold their tokens.
+//! Where the forges' APIs are, and which variables hold their tokens. Which forges there are is said where their dialects
+//! are.
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -6,19 +9,21 @@ use super::api_url::ApiUrl;
 use super::values;
 use crate::checked_text::checked_text;
 
-/// The forges, each with an API of its own kind.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ForgesConfig {
-    pub github: ForgeConfig,
-    pub gitlab: ForgeConfig,
-    pub forgejo: ForgeConfig,
-    /// No forge, but where issues may be.
-    pub linear: ForgeConfig,
+/// The forges by their names, each with an API of its own kind.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ForgesConfig(BTreeMap<String, ForgeConfig>);
+
+impl ForgesConfig {
+    /// What is said of a forge; none where nobody declared it.
+    #[must_use]
+    pub fn of(&self, name: &str) -> Option<&ForgeConfig> {
+        self.0.get(name)
+    }
 }
 
 /// One forge.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ForgeConfig {
     /// None: no such forge is used.
@@ -45,7 +50,6 @@ fn is_variable_name(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::schema::tests::plain_fault as fault;
     use super::*;
 
     #[test]
@@ -60,14 +64,18 @@ mod tests {
 
     #[test]
     fn urls_and_variables_are_checked_and_may_be_left_out() {
-        for (key, value) in
-            [("forge.forgejo.api_url", ""), ("forge.github.api_url", ""), ("forge.gitlab.token_env", "")]
-        {
-            assert_eq!(fault(key, &value.into()), None, "{key}");
-        }
-        let message = fault("forge.github.api_url", &"https://s3cret@host".into()).unwrap();
-        assert_eq!(message, "it has a user or password in it: `token_env` names the variable that holds the token");
-        let message = fault("forge.github.token_env", &"a b".into()).unwrap();
-        assert_eq!(message, "`a b` is not the name of a variable such as `GITHUB_TOKEN`");
+        let fault = |api_url: &str, token_env: &str| {
+            let table = toml::toml! { api_url = "" token_env = "" };
+            let mut table = table;
+            table.insert("api_url".to_owned(), api_url.into());
+            table.insert("token_env".to_owned(), token_env.into());
+            table.try_into::<ForgeConfig>().err().map(|error| error.message().to_owned())
+        };
+        assert_eq!(fault("", ""), None);
+        assert_eq!(
+            fault("https://s3cret@host", "").unwrap(),
+            "it has a user or password in it: `token_env` names the variable that holds the token"
+        );
+        assert_eq!(fault("", "a b").unwrap(), "`a b` is not the name of a variable such as `GITHUB_TOKEN`");
     }
 }

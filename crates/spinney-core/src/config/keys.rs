@@ -3,6 +3,9 @@
 use super::document;
 use super::nearest::Suggestion;
 
+/// How the keys end whose value is the name of a variable.
+pub(super) const VARIABLE: &str = "_env";
+
 /// A key that exists.
 #[derive(Debug, Clone)]
 pub(super) struct KnownKey {
@@ -10,6 +13,8 @@ pub(super) struct KnownKey {
     pub key: String,
     /// Its type is the type of every value the key can have, except [`KnownKey::also_a_table`].
     pub default: toml::Value,
+    /// Whether the entries of a list can be written as numbers too.
+    pub also_numbers: bool,
     /// Whether it is one of `[workspace]` that an agent can set for itself: without a default of its own.
     pub overrides: bool,
 }
@@ -20,9 +25,9 @@ impl KnownKey {
         self.key == "working_directory"
     }
 
-    /// Whether the entries of a list can be written as numbers too: the ids of people, but for Slack's.
-    pub fn also_numbers(&self) -> bool {
-        self.key.ends_with(".allowed_users") && !self.key.contains(".slack.")
+    /// Whether its value is the name of a variable of the environment, which holds a secret.
+    pub fn names_a_variable(&self) -> bool {
+        self.key.ends_with(VARIABLE)
     }
 
     /// What a value must be, in a message.
@@ -46,13 +51,21 @@ pub(super) struct Keys {
 impl Keys {
     /// Reads a default file that is compiled in.
     pub fn read(text: &str, others: &'static [&'static str]) -> Self {
+        let mut keys = Self { known: Vec::new(), others };
+        keys.extend(text, false);
+        keys
+    }
+
+    /// Adds the keys of another default file behind those that are there.
+    pub fn extend(&mut self, text: &str, also_numbers: bool) {
         let settings = document::parse_default(text).expect("the built-in defaults are valid TOML");
         let known = |(key, value): (String, document::Plain)| KnownKey {
             key,
             default: value.expect("the built-in defaults have only plain types"),
+            also_numbers,
             overrides: false,
         };
-        Self { known: settings.into_iter().map(known).collect(), others }
+        self.known.extend(settings.into_iter().map(known));
     }
 
     /// Takes in the keys of another file's section, before its own keys of that section.

@@ -11,6 +11,7 @@ use super::document::{self, Key, RawSetting, Setting};
 use super::error::ConfigError;
 use super::schedule::ScheduleConfig;
 use super::schema::Config;
+use super::sections::Schema;
 use super::server::ServerConfig;
 use super::source::Source;
 use super::{defaults, environment, repository};
@@ -20,8 +21,9 @@ use crate::{AgentName, ScheduleName};
 const HIDDEN: &str = "***";
 
 /// Collects the layers. The order of the calls does not matter, except that of two files (or flags) the later wins.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Layers {
+    schema: &'static Schema,
     settings: Vec<(Source, Setting)>,
 }
 
@@ -55,22 +57,34 @@ pub struct Entry {
 }
 
 impl Layers {
-    /// Begins with the built-in defaults.
+    /// Begins with the built-in defaults of Spinney's own keys.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        Self::of(Schema::own())
+    }
+
+    /// Begins with the built-in defaults of all keys that a schema has.
+    #[must_use]
+    pub fn of(schema: &'static Schema) -> Self {
+        Self { schema, settings: Vec::new() }
+    }
+
+    /// The keys that there are.
+    #[must_use]
+    pub fn schema(&self) -> &'static Schema {
+        self.schema
     }
 
     /// Adds the person's own file.
     pub fn file(&mut self, path: &Path, text: &str) -> Result<(), ConfigError> {
-        let settings = document::read(&path.display().to_string(), text)?;
+        let settings = document::read(self.schema, &path.display().to_string(), text)?;
         self.add(&Source::File(path.to_owned()), settings);
         Ok(())
     }
 
     /// Adds the repository's file, read at `place`. Its shell lines and agents count only if a person trusted them.
     pub fn repository(&mut self, place: &str, text: &str, trusted: bool) -> Result<RepositoryPart, ConfigError> {
-        let mut settings = repository::read(place, text)?;
+        let mut settings = repository::read(self.schema, place, text)?;
         let mut part = RepositoryPart::default();
         if !trusted {
             part.withheld_setup = repository::setup_of(&settings);
@@ -83,7 +97,7 @@ impl Layers {
 
     /// Adds the environment's variables, of which only those that configure Spinney count.
     pub fn environment<'a>(&mut self, variables: impl Iterator<Item = (&'a str, &'a str)>) -> Result<(), ConfigError> {
-        for (name, setting) in environment::read(variables)? {
+        for (name, setting) in environment::read(self.schema, variables)? {
             self.add(&Source::Environment(name), vec![setting]);
         }
         Ok(())
@@ -92,7 +106,7 @@ impl Layers {
     /// Adds what a flag says about a key.
     pub fn flag(&mut self, flag: &str, key: &str, value: toml::Value) -> Result<(), ConfigError> {
         let raw = RawSetting { key: key.to_owned(), value: Ok(value), place: flag.to_owned() };
-        let setting = document::check(raw)?;
+        let setting = document::check(self.schema, raw)?;
         self.add(&Source::Flag(flag.to_owned()), vec![setting]);
         Ok(())
     }
@@ -105,7 +119,7 @@ impl Layers {
     pub fn resolve(&self) -> Result<Resolved, ConfigError> {
         let mut table = toml::Table::new();
         let mut entries = Vec::new();
-        for known in defaults::keys().iter() {
+        for known in self.schema.keys.iter() {
             let entry = self.winner(&Key::Plain(&known.key)).unwrap_or_else(|| Entry {
                 key: known.key.clone(),
                 value: known.default.clone(),
@@ -201,7 +215,7 @@ impl Layers {
                 let key = format!("{}.{agent}.{}.{name}.{key}", defaults::AGENTS, defaults::SCHEDULES);
                 let set = entries.into_iter().find(|entry| entry.key == key).and_then(|entry| entry.place);
                 let place = set.unwrap_or_else(|| place.to_owned());
-                Err(ConfigError::WrongValue { place, key, message: message.to_owned() })
+                Err(ConfigError::WrongValue { place, key, message: message.to_owned(), default: None })
             }
         }
     }
@@ -218,12 +232,19 @@ impl Layers {
     }
 }
 
+impl Default for Layers {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 /// Each value was checked alone; what is wrong with all of them together is told of the last.
 fn typed<T: DeserializeOwned>(table: toml::Table, entries: &[Entry]) -> Result<T, ConfigError> {
     table.try_into().map_err(|error: toml::de::Error| ConfigError::WrongValue {
         place: entries.iter().rev().find_map(|entry| entry.place.clone()).unwrap_or_default(),
         key: "configuration".to_owned(),
         message: error.message().to_owned(),
+        default: None,
     })
 }
 
@@ -236,7 +257,7 @@ fn check_tls(server: &ServerConfig, entries: &[Entry]) -> Result<(), ConfigError
     };
     let place = entries.iter().find(|entry| entry.key == given).and_then(|entry| entry.place.clone());
     let message = format!("it needs `server.{missing}` beside it");
-    Err(ConfigError::WrongValue { place: place.unwrap_or_default(), key: given.to_owned(), message })
+    Err(ConfigError::WrongValue { place: place.unwrap_or_default(), key: given.to_owned(), message, default: None })
 }
 
 /// Names the keys only: a value may be a secret.
@@ -553,7 +574,7 @@ mod tests {
             let errors = [
                 layers.file(place.as_ref(), &text).err(),
                 layers.repository(&place, &text, false).err(),
-                repository::needs_trust(&place, &text).err(),
+                repository::needs_trust(Schema::own(), &place, &text).err(),
                 layers.environment([("SPINNEY_WORKSPACE__COPY", text.as_str())].into_iter()).err(),
                 layers.environment([(format!("SPINNEY_{place}__X").as_str(), "x")].into_iter()).err(),
                 layers.resolve().err(),

@@ -22,11 +22,12 @@ mod platforms;
 mod repository;
 mod schedule;
 mod schema;
+mod sections;
 mod server;
 mod source;
 mod store_url;
 mod template;
-mod values;
+pub mod values;
 mod work_source;
 mod working_directory;
 
@@ -40,14 +41,13 @@ pub use layers::{Entry, Layers, RepositoryPart, Resolved};
 pub use named_variables::named_variables;
 pub use nearest::Suggestion;
 pub use path_template::{PathTemplate, Placeholder};
-pub use platforms::{
-    DiscordConfig, GithubConfig, PlatformsConfig, SlackConfig, Strangers, TelegramConfig, TelegramMode,
-};
+pub use platforms::{PlatformConfig, PlatformsConfig, Strangers};
 pub use repository::{TrustRequest, needs_trust};
 pub use schedule::{CronPattern, InvalidCronPattern, InvalidTimeZoneName, ScheduleConfig, ScheduleKind, TimeZoneName};
 pub use schema::{
     CleanupConfig, Config, Fetch, Lfs, LimitsConfig, PoolConfig, PopulateChoice, StoreConfig, Strategy, WorkspaceConfig,
 };
+pub use sections::{Schema, Section};
 pub use server::{InvalidPublicUrl, PublicUrl, ServerConfig};
 pub use source::Source;
 pub use store_url::StoreUrl;

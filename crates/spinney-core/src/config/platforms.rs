@@ -1,27 +1,23 @@
-//! The platforms on which people ask for work: where their APIs are, which variables hold their secrets, who may ask.
+//! The platforms on which people ask for work: what the configuration says of all of them alike. What else stands in a
+//! platform's section is its adapter's to understand.
 //!
 //! A platform is used once its secrets are there.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
 
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::de::{DeserializeOwned, Error};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
 
-use super::api_url::ApiUrl;
-use super::forge::VariableName;
 use super::values;
-use crate::names::for_message;
+use crate::platform::{Platform, PlatformName};
 use crate::workspace::words;
 use crate::{AgentName, RepositoryName};
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PlatformsConfig {
-    pub github: GithubConfig,
-    pub slack: SlackConfig,
-    pub discord: DiscordConfig,
-    pub telegram: TelegramConfig,
-}
+/// The sections of the platforms, by their names.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PlatformsConfig(BTreeMap<PlatformName, PlatformConfig>);
 
 words!(
     /// What those hear who may not ask.
@@ -33,185 +29,141 @@ words!(
     }
 );
 
-words!(
-    /// How Telegram's messages come.
-    TelegramMode { Webhook = "webhook", Poll = "poll" }
-);
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct GithubConfig {
-    /// Two secrets, separated by a comma, while they change.
-    #[serde(with = "values::optional")]
-    pub webhook_secret_env: Option<VariableName>,
-    /// With the `@`.
-    #[serde(deserialize_with = "mention")]
-    pub mention: String,
-    /// Empty: the token of `[forge.github]` is used.
-    #[serde(deserialize_with = "app_id")]
-    pub app_id: String,
-    #[serde(with = "values::path")]
-    pub private_key_file: Option<PathBuf>,
-    #[serde(deserialize_with = "numeric_ids")]
+/// One platform's section.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlatformConfig {
+    /// By the platform's own ids.
     pub allowed_users: Vec<String>,
-    #[serde(deserialize_with = "values::word")]
     pub strangers: Strangers,
     pub agent: AgentName,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SlackConfig {
-    #[serde(with = "values::optional")]
-    pub api_url: Option<ApiUrl>,
-    #[serde(with = "values::optional")]
-    pub token_env: Option<VariableName>,
-    #[serde(with = "values::optional")]
-    pub signing_secret_env: Option<VariableName>,
-    #[serde(deserialize_with = "slack_ids")]
-    pub allowed_users: Vec<String>,
-    #[serde(deserialize_with = "values::word")]
-    pub strangers: Strangers,
-    pub agent: AgentName,
-    #[serde(with = "values::optional")]
+    /// The one that chats are about, until somebody says otherwise there. A forge's messages tell theirs themselves.
     pub repository: Option<RepositoryName>,
+    /// Whether the section has a key for the repository: people chat here.
+    pub is_chat: bool,
+    section: Map<String, Value>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DiscordConfig {
-    #[serde(with = "values::optional")]
-    pub api_url: Option<ApiUrl>,
-    /// None: Discord tells where its gateway is.
-    #[serde(deserialize_with = "gateway")]
-    pub gateway_url: String,
-    #[serde(with = "values::optional")]
-    pub token_env: Option<VariableName>,
-    /// In hexadecimal, as Discord shows it; empty: no interactions are taken.
-    #[serde(deserialize_with = "public_key")]
-    pub public_key: String,
-    #[serde(deserialize_with = "numeric_ids")]
-    pub allowed_users: Vec<String>,
-    #[serde(deserialize_with = "values::word")]
-    pub strangers: Strangers,
-    pub agent: AgentName,
-    #[serde(with = "values::optional")]
-    pub repository: Option<RepositoryName>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TelegramConfig {
-    #[serde(with = "values::optional")]
-    pub api_url: Option<ApiUrl>,
-    #[serde(with = "values::optional")]
-    pub token_env: Option<VariableName>,
-    #[serde(with = "values::optional")]
-    pub webhook_secret_env: Option<VariableName>,
-    #[serde(deserialize_with = "values::word")]
-    pub mode: TelegramMode,
-    #[serde(deserialize_with = "numeric_ids")]
-    pub allowed_users: Vec<String>,
-    #[serde(deserialize_with = "values::word")]
-    pub strangers: Strangers,
-    pub agent: AgentName,
-    #[serde(with = "values::optional")]
-    pub repository: Option<RepositoryName>,
-}
-
-/// Ids as numbers or as texts: names can be given to somebody else.
-fn numeric_ids<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Id {
-        Number(u64),
-        Text(String),
+impl PlatformsConfig {
+    /// What is said of a platform; none where nobody declared it.
+    #[must_use]
+    pub fn of(&self, name: PlatformName) -> Option<&PlatformConfig> {
+        self.0.get(&name)
     }
-    let ids = Vec::<Id>::deserialize(deserializer).map_err(|_| D::Error::custom("it is not a list of user ids"))?;
-    let text = |id| match id {
-        Id::Number(number) => Ok(number.to_string()),
-        Id::Text(text) if text.parse::<u64>().is_ok_and(|number| number.to_string() == text) => Ok(text),
-        Id::Text(text) => Err(D::Error::custom(format!(
-            "`{}` is not the number of a user: names can be given to somebody else",
-            for_message(&text)
-        ))),
-    };
-    ids.into_iter().map(text).collect()
-}
 
-fn slack_ids<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    let is_id = |text: &str| {
-        text.starts_with(['U', 'W'])
-            && text.len() >= 3
-            && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
-    };
-    values::texts(deserializer, |text| (!is_id(text)).then_some("is not the id of a Slack user such as `U012AB3CD`"))
-}
+    /// Where a request came from, by a word that somebody else wrote; none where no platform of that name is declared.
+    #[must_use]
+    pub fn origin(&self, word: &str) -> Option<Platform> {
+        let platform: Platform = word.parse().ok()?;
+        platform.name().is_none_or(|name| self.of(name).is_some()).then_some(platform)
+    }
 
-fn mention<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    let is_login =
-        |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-    match text.strip_prefix('@') {
-        Some(name) if is_login(name) => Ok(text),
-        _ => Err(D::Error::custom(format!("`{}` is not a mention such as `@spinney`", for_message(&text)))),
+    /// Whether people chat there: what they speak of has no repository of its own.
+    #[must_use]
+    pub fn is_chat(&self, platform: Platform) -> bool {
+        platform.name().and_then(|name| self.of(name)).is_some_and(|config| config.is_chat)
     }
 }
 
-fn app_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    let is_id = text.len() <= 100 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.');
-    if is_id { Ok(text) } else { Err(D::Error::custom(format!("`{}` is not the id of an app", for_message(&text)))) }
+impl PlatformConfig {
+    /// The section as its platform understands it.
+    ///
+    /// # Panics
+    ///
+    /// If this is not the type by which the section's declaration checks it.
+    #[must_use]
+    pub fn read<T: DeserializeOwned>(&self) -> T {
+        serde_json::from_value(Value::Object(self.section.clone())).expect("the section was checked")
+    }
 }
 
-fn public_key<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    let is_key = text.is_empty() || (text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()));
-    if is_key { Ok(text) } else { Err(D::Error::custom("it is not a key of 64 hexadecimal digits")) }
+/// The keys that every platform has.
+#[derive(Deserialize)]
+struct Common {
+    #[serde(deserialize_with = "values::ids")]
+    allowed_users: Vec<String>,
+    #[serde(deserialize_with = "values::word")]
+    strangers: Strangers,
+    agent: AgentName,
+    #[serde(default)]
+    repository: Option<String>,
 }
 
-fn gateway<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    let is_socket = ["ws://", "wss://"].iter().any(|scheme| text.starts_with(scheme));
-    if text.is_empty() || is_socket { Ok(text) } else { Err(D::Error::custom("it is not a `wss://` URL")) }
+impl<'de> Deserialize<'de> for PlatformConfig {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let section = Map::deserialize(deserializer)?;
+        let common: Common = serde_json::from_value(Value::Object(section.clone())).map_err(D::Error::custom)?;
+        let Common { allowed_users, strangers, agent, repository } = common;
+        let is_chat = repository.is_some();
+        let repository = repository.filter(|name| !name.is_empty()).map(|name| name.parse());
+        let repository = repository.transpose().map_err(D::Error::custom)?;
+        Ok(Self { allowed_users, strangers, agent, repository, is_chat, section })
+    }
+}
+
+impl Serialize for PlatformConfig {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.section.serialize(serializer)
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::schema::tests::plain_fault as fault;
-    use toml::Value;
+    use super::super::{Layers, Schema, Section};
 
-    #[test]
-    fn users_are_named_by_what_stays_theirs() {
-        let ids = |ids: Vec<Value>| fault("platforms.github.allowed_users", &Value::Array(ids));
-        assert_eq!(ids(vec![42.into(), "43".into()]), None);
-        for wrong in ["octocat", "", "-1", "1.5", "007"] {
-            assert!(ids(vec![wrong.into()]).is_some(), "{wrong}");
-        }
-        assert!(ids(vec![(-1).into()]).is_some());
-        let slack = |id: &str| fault("platforms.slack.allowed_users", &vec![id].into());
-        assert_eq!(slack("U012AB3CD"), None);
-        for wrong in ["", "me", "U1a2b3", "C012AB3CD"] {
-            assert!(slack(wrong).is_some(), "{wrong}");
-        }
+    const DEFAULTS: &str =
+        "allowed_users = []\nstrangers = \"ignore\"\nagent = \"coder\"\nrepository = \"\"\ncolour = \"red\"\n";
+
+    #[derive(serde::Deserialize)]
+    struct Own {
+        colour: String,
+    }
+
+    fn check(table: toml::Table) -> Result<(), String> {
+        let own: Own = table.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
+        if own.colour == "green" { Err("green is taken".to_owned()) } else { Ok(()) }
+    }
+
+    fn layers() -> Layers {
+        let section = Section { path: "platforms.trial", defaults: DEFAULTS, check, takes_numbers: true };
+        Layers::of(Box::leak(Box::new(Schema::new([section]))))
     }
 
     #[test]
-    fn what_is_written_is_checked() {
-        for (key, right, wrong) in [
-            ("platforms.github.mention", "@spinney-bot", "spinney"),
-            ("platforms.github.app_id", "12345", "a b"),
-            ("platforms.github.strangers", "refuse", "shout"),
-            ("platforms.github.private_key_file", "/etc/key.pem", "key.pem"),
-            ("platforms.discord.public_key", "", "abc"),
-            ("platforms.discord.gateway_url", "wss://gateway.discord.gg", "https://discord.com"),
-            ("platforms.telegram.mode", "poll", "pull"),
-            ("platforms.slack.repository", "acme/app", "acme"),
-            ("platforms.slack.agent", "coder", ""),
-            ("platforms.slack.token_env", "SLACK_BOT_TOKEN", "xoxb-1"),
+    fn a_declared_section_is_as_good_as_one_of_our_own() {
+        let mut layers = layers();
+        let text = "[platforms.trial]\nallowed_users = [7, 'U1']\ncolour = 'blue'\n[cleanup]\n\
+            persistent_platforms = ['trial', 'cli']\n";
+        layers.file("config.toml".as_ref(), text).unwrap();
+        layers.environment([("SPINNEY_PLATFORMS__TRIAL__REPOSITORY", "acme/app")].into_iter()).unwrap();
+        let config = layers.resolve().unwrap().config;
+        let trial = config.platforms.of("trial".parse().unwrap()).unwrap();
+        assert_eq!(trial.allowed_users, ["7", "U1"]);
+        assert_eq!(trial.repository, Some("acme/app".parse().unwrap()));
+        assert_eq!((trial.read::<Own>().colour.as_str(), trial.is_chat), ("blue", true));
+        assert!(config.platforms.of("other".parse().unwrap()).is_none());
+        let origin = |word: &str| config.platforms.origin(word).map(|platform| platform.to_string());
+        assert_eq!([origin("trial"), origin("cli")].map(Option::unwrap), ["trial", "cli"]);
+        assert_eq!([origin("other"), origin("No")], [None, None]);
+        let is_chat = |word: &str| config.platforms.is_chat(word.parse().unwrap());
+        assert_eq!([is_chat("trial"), is_chat("cli"), is_chat("other")], [true, false, false]);
+    }
+
+    #[test]
+    fn what_is_wrong_in_it_is_told_with_its_place() {
+        for (text, message) in [
+            ("colour = 'green'", "wrong value for `platforms.trial.colour`: green is taken"),
+            (
+                "strangers = 'shout'",
+                "wrong value for `platforms.trial.strangers`: `shout` is none of `ignore`, `refuse`",
+            ),
+            ("repository = 'acme'", "wrong value for `platforms.trial.repository`"),
+            ("agent = ''", "wrong value for `platforms.trial.agent`"),
+            ("color = 'red'", "unknown key `platforms.trial.color`"),
         ] {
-            assert_eq!(fault(key, &right.into()), None, "{key}");
-            assert!(fault(key, &wrong.into()).is_some(), "{key}");
+            let error = layers().file("c".as_ref(), &format!("[platforms.trial]\n{text}")).unwrap_err().to_string();
+            assert!(error.starts_with("c:2: ") && error.contains(message), "{error}");
         }
+        let error = layers().file("c".as_ref(), "[cleanup]\npersistent_platforms = ['irc']").unwrap_err().to_string();
+        assert!(error.ends_with("`irc` is none of `cli`, `api`, `schedule`, `trial`"), "{error}");
     }
 }

@@ -6,6 +6,7 @@
 use super::canonical;
 use super::document::{self, Key, Setting};
 use super::error::ConfigError;
+use super::sections::Schema;
 use super::work_source::WorkSourceConfig;
 use super::working_directory::WorkingDirectory;
 use crate::AgentName;
@@ -31,8 +32,8 @@ pub struct TrustRequest {
 }
 
 /// Says what of the repository's file needs a person's trust; none when nothing does.
-pub fn needs_trust(place: &str, text: &str) -> Result<Option<TrustRequest>, ConfigError> {
-    let settings = read(place, text)?;
+pub fn needs_trust(schema: &'static Schema, place: &str, text: &str) -> Result<Option<TrustRequest>, ConfigError> {
+    let settings = read(schema, place, text)?;
     let (setup, agents) = (setup_of(&settings), agents_of(&settings));
     if setup.is_empty() && agents.is_empty() {
         return Ok(None);
@@ -43,8 +44,8 @@ pub fn needs_trust(place: &str, text: &str) -> Result<Option<TrustRequest>, Conf
 }
 
 /// Reads the file, refusing what does not belong in it.
-pub(super) fn read(place: &str, text: &str) -> Result<Vec<Setting>, ConfigError> {
-    let settings = document::read(place, text)?;
+pub(super) fn read(schema: &'static Schema, place: &str, text: &str) -> Result<Vec<Setting>, ConfigError> {
+    let settings = document::read(schema, place, text)?;
     match settings.iter().find_map(refusal) {
         Some(refusal) => Err(refusal),
         None => Ok(settings),
@@ -63,12 +64,12 @@ fn refusal(setting: &Setting) -> Option<ConfigError> {
             let directory: WorkingDirectory = setting.value.clone().try_into().ok()?;
             let root = for_message(&directory.root);
             let message = format!("`{root}` may lie outside of the checkout, where a repository sends no agent");
-            directory.leads_out().then_some(ConfigError::WrongValue { place, key, message })
+            directory.leads_out().then_some(ConfigError::WrongValue { place, key, message, default: None })
         }
         Key::OfSchedule(_, _, WORK_SOURCE) => {
             let source: WorkSourceConfig = setting.value.clone().try_into().ok()?;
             let message = "its files may lie outside of the checkout, where a repository sends no agent".to_owned();
-            source.leads_out().then_some(ConfigError::WrongValue { place, key, message })
+            source.leads_out().then_some(ConfigError::WrongValue { place, key, message, default: None })
         }
         Key::Agent(_) | Key::OfAgent(..) | Key::Schedule(..) | Key::OfSchedule(..) => None,
     }
@@ -109,13 +110,15 @@ pub(super) fn agents_of(settings: &[Setting]) -> Vec<AgentName> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{DEFAULTS, defaults};
+    use super::super::DEFAULTS;
+    use super::super::sections::tests::trial;
     use super::*;
     use crate::Advice;
 
     #[test]
     fn only_the_documented_keys_are_for_repositories() {
-        let refused: Vec<_> = defaults::keys()
+        let refused: Vec<_> = trial()
+            .keys
             .iter()
             .map(|known| known.key.as_str())
             .filter(|key| !may_set(key) && !key.starts_with("platforms."))
@@ -151,40 +154,35 @@ mod tests {
                 "server.tls_key",
                 "forge.github.api_url",
                 "forge.github.token_env",
-                "forge.gitlab.api_url",
-                "forge.gitlab.token_env",
-                "forge.forgejo.api_url",
-                "forge.forgejo.token_env",
-                "forge.linear.api_url",
-                "forge.linear.token_env",
             ]
         );
     }
 
     #[test]
     fn what_does_not_belong_is_refused_and_told_where_it_belongs() {
-        let error = read("spinney.toml", "[workspace]\nbase = 'x'\n[cleanup]\ntrash_for = '1s'").unwrap_err();
+        let error = read(trial(), "spinney.toml", "[workspace]\nbase = 'x'\n[cleanup]\ntrash_for = '1s'").unwrap_err();
         assert_eq!(error.to_string(), "spinney.toml:4: `cleanup.trash_for` can't be set by a repository");
         let hint = "set `cleanup.trash_for` in your own file, `$XDG_CONFIG_HOME/spinney/config.toml`";
         assert_eq!(error.advice(), Advice::Configuration(hint.to_owned()));
-        assert!(read("spinney.toml", DEFAULTS).is_err());
+        assert!(read(trial(), "spinney.toml", DEFAULTS).is_err());
     }
 
     #[test]
     fn trust_is_about_content_not_about_layout() {
-        let a = needs_trust("x", "[workspace]\nsetup = ['npm ci', \"echo \\\"a\\\"\"]").unwrap().unwrap();
+        let a = needs_trust(trial(), "x", "[workspace]\nsetup = ['npm ci', \"echo \\\"a\\\"\"]").unwrap().unwrap();
         let b = "# hi\n[limits]\nmax_workspaces = 3\n[workspace]\nsetup = [\n  'npm ci', # one\n  'echo \"a\"',\n]\n";
-        let b = needs_trust("y", b).unwrap().unwrap();
+        let b = needs_trust(trial(), "y", b).unwrap().unwrap();
         assert_eq!(a, b);
         assert_eq!(a.setup, ["npm ci", "echo \"a\""]);
         assert_eq!(a.content, "[workspace]\nsetup = [\n  \"npm ci\",\n  \"echo \\\"a\\\"\",\n]\n");
-        let canonical = needs_trust("z", &a.content).unwrap().unwrap();
+        let canonical = needs_trust(trial(), "z", &a.content).unwrap().unwrap();
         assert_eq!(canonical, a, "the canonical text says the same as the file");
     }
 
     #[test]
     fn other_content_has_another_hash() {
-        let hash = |setup: &str| needs_trust("x", &format!("workspace.setup = {setup}")).unwrap().unwrap().hash;
+        let hash =
+            |setup: &str| needs_trust(trial(), "x", &format!("workspace.setup = {setup}")).unwrap().unwrap().hash;
         let hashes = [hash("['a', 'b']"), hash("['b', 'a']"), hash("['a\\nb']"), hash("[\"a\\nb\"]"), hash("['a b']")];
         for (index, one) in hashes.iter().enumerate() {
             assert!(!hashes[index + 1..].contains(one), "{index}");
@@ -193,7 +191,7 @@ mod tests {
 
     #[test]
     fn trust_in_set_up_alone_is_remembered_by_the_hash_it_always_had() {
-        let request = needs_trust("x", "[workspace]\nsetup = ['npm ci', 'echo ⚠️']").unwrap().unwrap();
+        let request = needs_trust(trial(), "x", "[workspace]\nsetup = ['npm ci', 'echo ⚠️']").unwrap().unwrap();
         assert_eq!(request.content, "[workspace]\nsetup = [\n  \"npm ci\",\n  \"echo ⚠️\",\n]\n");
         assert_eq!(request.hash, content_hash(request.content.as_bytes()));
         assert_eq!((request.agents.as_slice(), request.agents_content.as_str()), (&[][..], ""));
@@ -202,13 +200,13 @@ mod tests {
     #[test]
     fn agents_need_trust_whatever_they_say() {
         let agents = "[agents.coder]\n[agents.b]\nmodel = 'x'\nhooks.before_run = ['make']\nenv = { B = '2', A = '1' }";
-        let request = needs_trust("x", agents).unwrap().unwrap();
+        let request = needs_trust(trial(), "x", agents).unwrap().unwrap();
         assert_eq!(request.agents, ["b".parse().unwrap(), "coder".parse().unwrap()]);
         let content = "[agents.b]\nenv = { \"A\" = \"1\", \"B\" = \"2\" }\nhooks.before_run = [\n  \"make\",\n]\n\
             model = \"x\"\n[agents.coder]\n";
         assert_eq!((request.content.as_str(), request.agents_content.as_str()), (content, content));
         assert!(request.setup.is_empty());
-        let both = needs_trust("x", &format!("workspace.setup = ['make']\n{agents}")).unwrap().unwrap();
+        let both = needs_trust(trial(), "x", &format!("workspace.setup = ['make']\n{agents}")).unwrap().unwrap();
         assert_eq!(both.content, format!("[workspace]\nsetup = [\n  \"make\",\n]\n{content}"));
         assert_eq!(both.agents_content, content);
         assert_ne!(both.hash, request.hash);
@@ -238,7 +236,7 @@ mod tests {
                  repository sends no agent",
             ),
         ] {
-            assert_eq!(needs_trust("x", text).unwrap_err().to_string(), format!("x:1: {message}"));
+            assert_eq!(needs_trust(trial(), "x", text).unwrap_err().to_string(), format!("x:1: {message}"));
         }
         for text in [
             "agents.a.working_directory = 'sub'",
@@ -246,7 +244,7 @@ mod tests {
             "agents.a.env = {}",
             "agents.a.schedules.s.work_source = { type = 'file', path = 'tasks' }",
         ] {
-            assert!(needs_trust("x", text).unwrap().is_some(), "{text}");
+            assert!(needs_trust(trial(), "x", text).unwrap().is_some(), "{text}");
         }
     }
 
@@ -255,7 +253,7 @@ mod tests {
         for text in
             ["", "[workspace]\nsetup = []", "[workspace]\ncopy = ['.env']", "limits.max_workspaces = 3", "[agents]"]
         {
-            assert_eq!(needs_trust("x", text).unwrap(), None, "{text}");
+            assert_eq!(needs_trust(trial(), "x", text).unwrap(), None, "{text}");
         }
     }
 }

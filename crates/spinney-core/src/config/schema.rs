@@ -12,12 +12,16 @@ use super::keys::Keys;
 use super::path_template::PathTemplate;
 use super::platforms::PlatformsConfig;
 use super::schedule::ScheduleConfig;
+use super::sections::Schema;
 use super::server::ServerConfig;
 use super::store_url::StoreUrl;
 use super::{defaults, values};
 use crate::quantity::{Bytes, Span};
-use crate::workspace::words;
+use crate::workspace::{UnknownWord, words};
 use crate::{AgentName, BranchName, Platform};
+
+/// The platforms whose workspaces never go stale.
+const PERSISTENT_PLATFORMS: &str = "cleanup.persistent_platforms";
 
 /// Everything that can be configured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,7 +33,9 @@ pub struct Config {
     pub cleanup: CleanupConfig,
     pub store: StoreConfig,
     pub server: ServerConfig,
+    #[serde(default)]
     pub forge: ForgesConfig,
+    #[serde(default)]
     pub platforms: PlatformsConfig,
     /// Not a part of the default file: each is read by itself, upon the defaults of `agent.toml`.
     #[serde(skip)]
@@ -183,13 +189,22 @@ impl Default for Config {
 }
 
 /// Says what is wrong with one value, looking at it alone among the defaults.
-pub(super) fn fault(key: &Key, value: &toml::Value) -> Option<String> {
+pub(super) fn fault(schema: &Schema, key: &Key, value: &toml::Value) -> Option<String> {
     match key {
-        Key::Plain(key) => fault_in::<Config>(defaults::keys(), key, value),
+        Key::Plain(PERSISTENT_PLATFORMS) => unknown_platform(schema, value),
+        Key::Plain(key) => fault_in::<Config>(&schema.keys, key, value).or_else(|| schema.fault(key, value)),
         Key::OfAgent(_, key) => fault_in::<AgentConfig>(defaults::agent_keys(), key, value),
         Key::OfSchedule(_, _, key) => fault_in::<ScheduleConfig>(defaults::schedule_keys(), key, value),
         Key::Agent(_) | Key::Schedule(..) => None,
     }
+}
+
+/// Which platforms there are is known by the schema alone.
+fn unknown_platform(schema: &Schema, names: &toml::Value) -> Option<String> {
+    let known: Vec<_> = schema.origins().map(|platform| platform.to_string()).collect();
+    let names = names.as_array().into_iter().flatten().filter_map(toml::Value::as_str);
+    let unknown = names.into_iter().find(|name| !known.iter().any(|known| known == name))?;
+    Some(UnknownWord { word: unknown.to_owned(), known: known.join("`, `") }.to_string())
 }
 
 fn fault_in<T: DeserializeOwned>(keys: &Keys, key: &str, value: &toml::Value) -> Option<String> {
@@ -204,23 +219,25 @@ pub(super) mod tests {
 
     /// What is wrong with a value of a key outside of agents.
     pub fn plain_fault(key: &'static str, value: &toml::Value) -> Option<String> {
-        fault(&Key::Plain(key), value)
+        fault(Schema::own(), &Key::Plain(key), value)
     }
 
     /// What is wrong with a value of an agent's key.
     pub fn agent_fault(key: &'static str, value: &toml::Value) -> Option<String> {
-        fault(&Key::OfAgent("coder".parse().unwrap(), key), value)
+        fault(Schema::own(), &Key::OfAgent("coder".parse().unwrap(), key), value)
     }
 
     /// What is wrong with a value of a schedule's key.
     pub fn schedule_fault(key: &'static str, value: &toml::Value) -> Option<String> {
-        fault(&Key::OfSchedule("coder".parse().unwrap(), "nightly".parse().unwrap(), key), value)
+        fault(Schema::own(), &Key::OfSchedule("coder".parse().unwrap(), "nightly".parse().unwrap(), key), value)
     }
 
     #[test]
     fn schema_and_default_files_have_the_same_keys_and_values() {
         let typed = toml::Table::try_from(Config::default()).unwrap();
-        assert_eq!(typed, defaults::table(defaults::keys()), "a key or a value is missing from defaults.toml");
+        let declared = ["forge", "platforms"].map(|name| (name.to_owned(), toml::Table::new().into()));
+        let own: toml::Table = defaults::table(defaults::keys()).into_iter().chain(declared).collect();
+        assert_eq!(typed, own, "a key or a value is missing from defaults.toml");
         let agent = defaults::table(defaults::agent_keys());
         let typed = toml::Table::try_from(agent.clone().try_into::<AgentConfig>().unwrap()).unwrap();
         assert_eq!(typed, agent, "a key or a value is missing from agent.toml");

@@ -14,7 +14,7 @@ use crate::names::for_message;
 const MAX_NAME_BYTES: usize = 255;
 
 /// A value that may be left empty: none then.
-pub(super) mod optional {
+pub mod optional {
     use std::fmt::Display;
     use std::str::FromStr;
 
@@ -60,7 +60,7 @@ pub(super) mod remote {
 }
 
 /// An absolute path: nobody knows in which directory a daemon is started.
-pub(super) mod path {
+pub mod path {
     use std::path::PathBuf;
 
     use super::{Deserialize, Deserializer, Error, for_message};
@@ -77,7 +77,8 @@ pub(super) mod path {
     }
 }
 
-pub(super) fn word<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+/// One word of a list of them.
+pub fn word<'de, T, D>(deserializer: D) -> Result<T, D::Error>
 where
     T: FromStr<Err: Display>,
     D: Deserializer<'de>,
@@ -143,18 +144,43 @@ pub(super) fn port_names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<V
     }
 }
 
+/// Ids of people, written as numbers or as texts.
+pub fn ids<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Id {
+        Number(u64),
+        Text(String),
+    }
+    let ids = Vec::<Id>::deserialize(deserializer).map_err(|_| D::Error::custom("it is not a list of user ids"))?;
+    let text = |id| match id {
+        Id::Number(number) => number.to_string(),
+        Id::Text(text) => text,
+    };
+    Ok(ids.into_iter().map(text).collect())
+}
+
+/// Ids of people that are numbers: names can be given to somebody else.
+pub fn numeric_ids<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let is_number = |text: &str| text.parse::<u64>().is_ok_and(|number| number.to_string() == text);
+    let fault = "is not the number of a user: names can be given to somebody else";
+    without(ids(deserializer)?, |text| (!is_number(text)).then_some(fault))
+}
+
 /// Reads a list of texts, each without the fault that `fault` looks for.
 pub(super) fn texts<'de, D: Deserializer<'de>>(
     deserializer: D,
     fault: impl Fn(&str) -> Option<&'static str>,
 ) -> Result<Vec<String>, D::Error> {
-    let texts = Vec::<String>::deserialize(deserializer)?;
-    for text in &texts {
-        if let Some(fault) = fault(text) {
-            return Err(D::Error::custom(format!("`{}` {fault}", for_message(text))));
-        }
+    without(Vec::<String>::deserialize(deserializer)?, fault)
+}
+
+/// The texts, if none of them has the fault that `fault` looks for.
+pub fn without<E: Error>(texts: Vec<String>, fault: impl Fn(&str) -> Option<&'static str>) -> Result<Vec<String>, E> {
+    match texts.iter().find_map(|text| Some((text, fault(text)?))) {
+        Some((text, fault)) => Err(E::custom(format!("`{}` {fault}", for_message(text)))),
+        None => Ok(texts),
     }
-    Ok(texts)
 }
 
 fn copy_pattern_fault(pattern: &str) -> Option<&'static str> {

@@ -48,7 +48,7 @@ fn what_another_version_wrote_is_kept_as_it_is() {
 
 #[test]
 fn an_actor_is_told_by_its_kind() {
-    let actor = Actor::PlatformUser { platform: Platform::Slack, user: "U1".to_owned() };
+    let actor = Actor::PlatformUser { platform: Platform::on("slack"), user: "U1".to_owned() };
     let told = json!({ "kind": "platform_user", "platform": "slack", "user": "U1" });
     assert_eq!(serde_json::to_value(&actor).unwrap(), told);
     assert_eq!(serde_json::from_value::<Actor>(told).unwrap(), actor);

@@ -117,7 +117,7 @@ impl Engine {
         let mut layers = Layers::clone(&self.layers);
         let mut untrusted = None;
         if let Some(RepositoryFile { place, text }) = file {
-            let request = needs_trust(&place, &text)?;
+            let request = needs_trust(layers.schema(), &place, &text)?;
             let trusted = match &request {
                 Some(request) => self.store.read().await?.is_trusted(&repository.id, &request.hash).await?,
                 None => true,

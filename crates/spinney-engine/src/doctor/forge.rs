@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 
+use spinney_core::ForgeError;
 use spinney_core::forge::Access;
-use spinney_core::{ForgeError, ForgeKind};
+use spinney_forge::ForgeKind;
 
 use super::Check;
 use crate::context::Context;
@@ -45,8 +46,8 @@ impl Engine {
         };
         let source = self.token_source(context, kind);
         let token = source.as_deref().unwrap_or("its token");
-        let needs = format!("needs `{}`, or set forge.{kind}.token_env", scope(kind));
-        let or_none = format!("set {}, or forge.{kind}.token_env", usual_variable(kind));
+        let needs = format!("needs `{}`, or set forge.{kind}.token_env", kind.scope);
+        let or_none = format!("set {}, or forge.{kind}.token_env", kind.token_variables[0]);
         match forge.fetch_access().await {
             Ok(Access::Write) => {
                 (Check::good(NAME, format!("{name} on {}, which may be written", forge.name())), false)
@@ -71,22 +72,5 @@ impl Engine {
                 (Check::bad(NAME, error.to_string(), format!("check forge.{kind}.api_url")), true)
             }
         }
-    }
-}
-
-/// What a token must be allowed to open pull requests.
-fn scope(kind: ForgeKind) -> &'static str {
-    match kind {
-        ForgeKind::Github => "repo",
-        ForgeKind::Gitlab => "api",
-        ForgeKind::Forgejo => "write:repository",
-    }
-}
-
-fn usual_variable(kind: ForgeKind) -> &'static str {
-    match kind {
-        ForgeKind::Github => "GITHUB_TOKEN",
-        ForgeKind::Gitlab => "GITLAB_TOKEN",
-        ForgeKind::Forgejo => "FORGEJO_TOKEN",
     }
 }

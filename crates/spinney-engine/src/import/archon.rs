@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use spinney_core::config::PlatformsConfig;
 use spinney_core::{Platform, Work};
 use spinney_store::{Archon, ArchonConversation, ArchonEnvironment};
 
@@ -13,7 +14,13 @@ use super::guess::{guess, number};
 const FROM: &str = tool::ARCHON;
 
 /// Turns a database's rows into candidates.
-pub(super) fn collect(archon: Archon, database: &Path, user_home: Option<&Path>, collected: &mut Collected) {
+pub(super) fn collect(
+    archon: Archon,
+    database: &Path,
+    user_home: Option<&Path>,
+    platforms: &PlatformsConfig,
+    collected: &mut Collected,
+) {
     let Archon { environments, conversations, broken } = archon;
     for reason in broken {
         collected.fail(database, FROM, reason);
@@ -30,7 +37,7 @@ pub(super) fn collect(archon: Archon, database: &Path, user_home: Option<&Path>,
             continue;
         }
         // Archon may think that it destroyed what is in use again: those in use come first.
-        let index = places.find_or_insert(path, |path| of_environment(&environment, path));
+        let index = places.find_or_insert(path, |path| of_environment(&environment, path, platforms));
         ids.insert(environment.id, index);
     }
     for conversation in conversations {
@@ -40,7 +47,7 @@ pub(super) fn collect(archon: Archon, database: &Path, user_home: Option<&Path>,
             Some(places.find_or_insert(path, |path| Candidate::new(path, FROM)))
         });
         if let Some(candidate) = index.and_then(|index| places.candidates.get_mut(index)) {
-            join(candidate, &conversation);
+            join(candidate, &conversation, platforms);
         }
     }
     collected.candidates.append(&mut places.candidates);
@@ -62,7 +69,7 @@ impl Places {
     }
 }
 
-fn of_environment(environment: &ArchonEnvironment, path: PathBuf) -> Candidate {
+fn of_environment(environment: &ArchonEnvironment, path: PathBuf, platforms: &PlatformsConfig) -> Candidate {
     let metadata: Value = serde_json::from_str(environment.metadata.as_deref().unwrap_or("{}")).unwrap_or_default();
     let numbers = |key: &str| {
         let list = metadata.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
@@ -70,7 +77,7 @@ fn of_environment(environment: &ArchonEnvironment, path: PathBuf) -> Candidate {
     };
     Candidate {
         work: work_of(&environment.workflow_type, &environment.workflow_id),
-        platform: environment.platform.as_deref().and_then(|text| text.parse().ok()).unwrap_or(Platform::Cli),
+        platform: environment.platform.as_deref().and_then(|word| platforms.origin(word)).unwrap_or(Platform::Cli),
         related_issues: numbers("related_issues"),
         related_prs: numbers("related_prs"),
         ..Candidate::new(path, FROM)
@@ -101,7 +108,7 @@ fn path_of(conversation: &ArchonConversation, user_home: Option<&Path>) -> Optio
 }
 
 /// What a conversation is about, by its own name: `acme/app#42` is an issue, or a pull request where the directory says so.
-fn likely(conversation: &ArchonConversation, path: &Path) -> Option<Work> {
+fn likely(conversation: &ArchonConversation, path: &Path, platforms: &PlatformsConfig) -> Option<Work> {
     if let Some((before, text)) = conversation.id.rsplit_once(['#', '!'])
         && let Some(number) = number(text)
     {
@@ -109,16 +116,14 @@ fn likely(conversation: &ArchonConversation, path: &Path) -> Option<Work> {
         let is_pull_request = conversation.id[before.len()..].starts_with('!') || directory.contains("pr-");
         return Some(if is_pull_request { Work::pr(number) } else { Work::issue(number) });
     }
-    match conversation.platform.parse() {
-        Ok(Platform::Slack | Platform::Discord | Platform::Telegram) => Work::thread(&conversation.id).ok(),
-        _ => None,
-    }
+    let is_chat = platforms.origin(&conversation.platform).is_some_and(|platform| platforms.is_chat(platform));
+    is_chat.then(|| Work::thread(&conversation.id).ok()).flatten()
 }
 
-fn join(candidate: &mut Candidate, conversation: &ArchonConversation) {
-    candidate.likely = candidate.likely.take().or_else(|| likely(conversation, &candidate.path));
+fn join(candidate: &mut Candidate, conversation: &ArchonConversation, platforms: &PlatformsConfig) {
+    candidate.likely = candidate.likely.take().or_else(|| likely(conversation, &candidate.path, platforms));
     candidate.title = candidate.title.take().or_else(|| conversation.title.as_deref().and_then(title));
-    let Ok(platform) = conversation.platform.parse::<Platform>() else { return };
+    let Some(platform) = platforms.origin(&conversation.platform) else { return };
     if candidate.platform == Platform::Cli {
         candidate.platform = platform;
     }

@@ -114,7 +114,7 @@ impl Engine {
         let user_home = import.user_home.as_deref();
         if let Some(path) = &import.from {
             let read = match self.is_database(path) {
-                Ok(true) => read_archon(path, user_home, &mut collected).await,
+                Ok(true) => self.read_archon(path, user_home, &mut collected).await,
                 Ok(false) => registry::read(path, user_home, &mut collected),
                 Err(reason) => Err(reason),
             };
@@ -124,7 +124,7 @@ impl Engine {
         let there = |home: Option<&Path>, file: &str| home.map(|home| home.join(file)).filter(|path| path.exists());
         if let Some(path) = there(import.archon_home.as_deref(), "archon.db") {
             let read = match self.is_database(&path) {
-                Ok(true) => read_archon(&path, user_home, &mut collected).await,
+                Ok(true) => self.read_archon(&path, user_home, &mut collected).await,
                 Ok(false) => Err("it is no database".to_owned()),
                 Err(reason) => Err(reason),
             };
@@ -167,10 +167,15 @@ impl Engine {
         };
         look().map_err(|error| error.to_string())
     }
-}
 
-async fn read_archon(path: &Path, user_home: Option<&Path>, collected: &mut Collected) -> Result<(), String> {
-    let found = Archon::load(path).await.map_err(|error| in_full(&error))?;
-    archon::collect(found, path, user_home, collected);
-    Ok(())
+    async fn read_archon(
+        &self,
+        path: &Path,
+        user_home: Option<&Path>,
+        collected: &mut Collected,
+    ) -> Result<(), String> {
+        let found = Archon::load(path).await.map_err(|error| in_full(&error))?;
+        archon::collect(found, path, user_home, &self.config.platforms, collected);
+        Ok(())
+    }
 }

@@ -7,6 +7,7 @@ mod documents;
 mod read;
 
 use serde_json::{Value, json};
+use spinney_core::config::Section;
 use spinney_core::{ForgeError, Secret};
 use ureq::Proxy;
 use ureq::http::HeaderValue;
@@ -14,6 +15,7 @@ use ureq::http::HeaderValue;
 use crate::answer::Reply;
 use crate::client::Client;
 use crate::dialect::Call;
+use crate::kind::section;
 use crate::patience::Waits;
 use crate::url::Url;
 use crate::{OpenError, Patience};
@@ -24,6 +26,18 @@ pub use read::{LinearComment, LinearIssue};
 const MAX_PAGES: u32 = 100;
 /// How a key of a person begins; it stands for itself, where an app's token is a bearer's.
 const KEY_PREFIX: &str = "lin_api_";
+
+/// What the configuration says of Linear.
+pub(crate) const SECTION: Section = section(
+    "forge.linear",
+    "\
+# Linear, whose issues a schedule may work on. Empty: none.
+api_url = \"https://api.linear.app/graphql\"
+
+# The variable with the key or token. Empty: none.
+token_env = \"LINEAR_API_KEY\"
+",
+);
 
 /// Where Linear is, and how it is spoken to.
 #[derive(Debug, Clone)]

@@ -7,8 +7,8 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use ring::signature::{RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey};
 use serde_json::Value;
 use spinney_core::forge::Forge;
-use spinney_core::{ForgeError, ForgeKind, Secret};
-use spinney_forge::{App, AppKeyError, locate, open};
+use spinney_core::{ForgeError, Secret};
+use spinney_forge::{App, AppKeyError, GITHUB, locate, open};
 use spinney_testkit::{TestForge, Trouble};
 
 use crate::story::{PATIENT, options};
@@ -18,8 +18,8 @@ const PKCS8: &str = include_str!("../keys/pkcs8.pem");
 const PUBLIC: &[u8] = include_bytes!("../keys/public.der");
 
 fn client(server: &TestForge, key: &str) -> Box<dyn Forge> {
-    let mut options = options(ForgeKind::Github, &server.api_url(), PATIENT, Some("not used"));
-    options.github.app = Some(Arc::new(App::new("12345", &Secret::new(key)).unwrap()));
+    let mut options = options(&GITHUB, &server.api_url(), PATIENT, Some("not used"));
+    options.of_mut(&GITHUB).app = Some(Arc::new(App::new("12345", &Secret::new(key)).unwrap()));
     let located = locate("git@127.0.0.1:acme/app.git", &options).unwrap();
     open(&located, &options).unwrap()
 }

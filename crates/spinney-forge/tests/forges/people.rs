@@ -1,13 +1,13 @@
 //! Who may do what with the repository.
 
-use spinney_core::ForgeKind;
 use spinney_core::forge::{Access, Person};
+use spinney_forge::GITHUB;
 
 use crate::story::{PATIENT, Story};
 
 #[tokio::test]
 async fn a_person_is_known_by_id_and_by_what_they_may_do() {
-    let story = Story::new(ForgeKind::Github, PATIENT);
+    let story = Story::new(&GITHUB, PATIENT);
     let table = [
         ("admin", Some(Access::Write)),
         ("maintain", Some(Access::Write)),

@@ -1,7 +1,8 @@
 //! Finding the pull request of a branch, and reading one.
 
+use spinney_core::ForgeError;
 use spinney_core::forge::{Access, PullRequestState};
-use spinney_core::{ForgeError, ForgeKind};
+use spinney_forge::FORGES;
 use spinney_testkit::Fork;
 
 use crate::story::{PATIENT, Story, branch, client, commit};
@@ -121,13 +122,14 @@ async fn a_token_is_good_or_not() {
 
 #[tokio::test]
 async fn a_repository_that_is_not_there_is_named() {
-    for kind in ForgeKind::ALL {
-        let server = match kind {
-            ForgeKind::Github => spinney_testkit::TestForge::github("acme/other"),
-            ForgeKind::Gitlab => spinney_testkit::TestForge::gitlab("acme/app"),
-            ForgeKind::Forgejo => spinney_testkit::TestForge::forgejo("acme/other"),
+    for kind in FORGES {
+        let server = match kind.name {
+            "github" => spinney_testkit::TestForge::github("acme/other"),
+            "gitlab" => spinney_testkit::TestForge::gitlab("acme/app"),
+            "forgejo" => spinney_testkit::TestForge::forgejo("acme/other"),
+            other => panic!("there is no {other} to try with"),
         };
-        let forge = client(*kind, &server, PATIENT, Some(server.token()));
+        let forge = client(kind, &server, PATIENT, Some(server.token()));
         let error = forge.fetch_pull_request_of(&branch("a")).await.unwrap_err();
         assert!(matches!(error, ForgeError::NotFound { .. }), "{error}");
         assert!(error.to_string().contains("/app`, or does not show it to this token"), "{error}");

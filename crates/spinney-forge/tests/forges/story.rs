@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use spinney_core::forge::{Forge, NewPullRequest, PullRequest};
-use spinney_core::{BranchName, ForgeKind, Secret};
-use spinney_forge::{ForgeOptions, KindOptions, Patience, locate, open};
+use spinney_core::{BranchName, Secret};
+use spinney_forge::{FORGES, ForgeKind, ForgeOptions, GITLAB, KindOptions, Patience, locate, open};
 use spinney_testkit::TestForge;
 
 /// Long enough for what passes by itself in these tests.
@@ -20,14 +20,15 @@ pub struct Story {
 impl Story {
     /// One of each kind.
     pub fn all() -> Vec<Self> {
-        ForgeKind::ALL.iter().map(|kind| Self::new(*kind, PATIENT)).collect()
+        FORGES.iter().map(|kind| Self::new(kind, PATIENT)).collect()
     }
 
     pub fn new(kind: ForgeKind, patience: Patience) -> Self {
-        let server = match kind {
-            ForgeKind::Github => TestForge::github("acme/app"),
-            ForgeKind::Gitlab => TestForge::gitlab("acme/group/app"),
-            ForgeKind::Forgejo => TestForge::forgejo("acme/app"),
+        let server = match kind.name {
+            "github" => TestForge::github("acme/app"),
+            "gitlab" => TestForge::gitlab("acme/group/app"),
+            "forgejo" => TestForge::forgejo("acme/app"),
+            other => panic!("there is no {other} to try with"),
         };
         let forge = client(kind, &server, patience, Some(server.token()));
         Self { kind, server, forge }
@@ -47,21 +48,15 @@ impl Story {
 /// Speaks to a server's repository, found by the URL of a remote.
 pub fn client(kind: ForgeKind, server: &TestForge, patience: Patience, token: Option<&str>) -> Box<dyn Forge> {
     let options = options(kind, &server.api_url(), patience, token);
-    let path = if kind == ForgeKind::Gitlab { "acme/group/app" } else { "acme/app" };
+    let path = if kind == &GITLAB { "acme/group/app" } else { "acme/app" };
     let located = locate(&format!("ssh://git@127.0.0.1:2222/{path}.git"), &options).unwrap();
     assert_eq!(located.kind, kind);
     open(&located, &options).unwrap()
 }
 
 pub fn options(kind: ForgeKind, api_url: &str, patience: Patience, token: Option<&str>) -> ForgeOptions {
-    let mut options = ForgeOptions { patience, ..ForgeOptions::default() };
     let configured = KindOptions { api_url: api_url.to_owned(), token: token.map(Secret::new), app: None };
-    match kind {
-        ForgeKind::Github => options.github = configured,
-        ForgeKind::Gitlab => options.gitlab = configured,
-        ForgeKind::Forgejo => options.forgejo = configured,
-    }
-    options
+    ForgeOptions { patience, ..ForgeOptions::default() }.with(kind, configured)
 }
 
 pub fn branch(name: &str) -> BranchName {

@@ -1,12 +1,13 @@
 //! Labels and comments, by which work on issues is told.
 
-use spinney_core::{ForgeError, ForgeKind};
+use spinney_core::ForgeError;
+use spinney_forge::{FORGEJO, GITHUB, GITLAB};
 use spinney_testkit::Trouble;
 
 use crate::story::{PATIENT, Story};
 
 fn github() -> Story {
-    Story::new(ForgeKind::Github, PATIENT)
+    Story::new(&GITHUB, PATIENT)
 }
 
 #[tokio::test]
@@ -87,7 +88,7 @@ async fn a_comment_whose_answer_got_lost_is_not_made_twice() {
 
 #[tokio::test]
 async fn other_forges_say_that_they_can_not_do_it_yet() {
-    for kind in [ForgeKind::Gitlab, ForgeKind::Forgejo] {
+    for kind in [&GITLAB, &FORGEJO] {
         let story = Story::new(kind, PATIENT);
         let error = story.forge.fetch_issues_labelled("x").await.unwrap_err();
         assert!(matches!(error, ForgeError::Unsupported { .. }), "{error}");

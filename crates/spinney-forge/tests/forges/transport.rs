@@ -5,8 +5,8 @@ use std::net::TcpListener;
 use std::thread;
 use std::time::Duration;
 
-use spinney_core::{ForgeError, ForgeKind, Secret};
-use spinney_forge::{Located, OpenError, Patience, open};
+use spinney_core::{ForgeError, Secret};
+use spinney_forge::{GITHUB, Located, OpenError, Patience, open};
 use spinney_testkit::Trouble;
 
 use crate::story::{PATIENT, Story, new_pull_request, options};
@@ -15,7 +15,7 @@ use crate::story::{PATIENT, Story, new_pull_request, options};
 async fn a_redirect_on_the_same_host_is_followed() {
     for status in [301, 302, 307, 308] {
         for absolute in [true, false] {
-            let story = Story::new(ForgeKind::Github, PATIENT);
+            let story = Story::new(&GITHUB, PATIENT);
             let number = story.server.add_issue("x", "");
             let origin = if absolute { story.server.api_url() } else { String::new() };
             story.server.trouble(Trouble::Redirected(status, format!("{origin}/repos/acme/app/issues/{number}")));
@@ -26,7 +26,7 @@ async fn a_redirect_on_the_same_host_is_followed() {
 
 #[tokio::test]
 async fn a_post_stays_a_post_or_is_not_sent_again() {
-    let story = Story::new(ForgeKind::Github, PATIENT);
+    let story = Story::new(&GITHUB, PATIENT);
     story.server.trouble_at_post(Trouble::Redirected(307, "/repos/acme/app/pulls".into()));
     story.forge.open_pull_request(&new_pull_request("a")).await.unwrap();
     assert_eq!(story.server.pull_requests()[0].title, "Fix it");
@@ -37,7 +37,7 @@ async fn a_post_stays_a_post_or_is_not_sent_again() {
 
 #[tokio::test]
 async fn a_redirect_elsewhere_is_not_followed() {
-    let elsewhere = Story::new(ForgeKind::Github, PATIENT);
+    let elsewhere = Story::new(&GITHUB, PATIENT);
     let place = elsewhere.server.api_url();
     let authority = place.strip_prefix("http://").unwrap();
     for story in Story::all() {
@@ -56,7 +56,7 @@ async fn a_redirect_elsewhere_is_not_followed() {
 
 #[tokio::test]
 async fn a_circle_of_redirects_ends() {
-    let story = Story::new(ForgeKind::Github, PATIENT);
+    let story = Story::new(&GITHUB, PATIENT);
     for _ in 0..20 {
         story.server.trouble(Trouble::Redirected(302, "/again".into()));
     }
@@ -81,13 +81,13 @@ async fn an_answer_that_can_not_be_used_is_an_error() {
 #[test]
 fn a_token_goes_encrypted_or_not_at_all() {
     let located = |api_url: &str| Located {
-        kind: ForgeKind::Github,
+        kind: &GITHUB,
         api_url: api_url.to_owned(),
         owner: "acme".into(),
         name: "app".into(),
     };
     let refused = |api_url: &str, token| {
-        open(&located(api_url), &options(ForgeKind::Github, api_url, PATIENT, token)).map(|_| ()).unwrap_err()
+        open(&located(api_url), &options(&GITHUB, api_url, PATIENT, token)).map(|_| ()).unwrap_err()
     };
     assert_eq!(
         refused("http://ghe.example/api/v3", Some("t")),
@@ -95,7 +95,7 @@ fn a_token_goes_encrypted_or_not_at_all() {
     );
     assert_eq!(refused("ftp://ghe.example", None), OpenError::BadUrl("ftp://ghe.example".into()));
     assert_eq!(refused("https://ghe.example", Some("a\nb")), OpenError::BadToken("GitHub at ghe.example".into()));
-    let mut options = options(ForgeKind::Github, "https://ghe.example", PATIENT, Some("t"));
+    let mut options = options(&GITHUB, "https://ghe.example", PATIENT, Some("t"));
     assert!(open(&located("https://ghe.example"), &options).is_ok());
     options.proxy = Some(Secret::new("::"));
     assert_eq!(open(&located("https://ghe.example"), &options).map(|_| ()).unwrap_err(), OpenError::BadProxy);
@@ -112,8 +112,8 @@ async fn https_speaks_tls() {
         first
     });
     let patience = Patience { total: Duration::from_secs(1), answer: Duration::from_secs(1) };
-    let options = options(ForgeKind::Github, &api_url, patience, Some("t"));
-    let located = Located { kind: ForgeKind::Github, api_url, owner: "acme".into(), name: "app".into() };
+    let options = options(&GITHUB, &api_url, patience, Some("t"));
+    let located = Located { kind: &GITHUB, api_url, owner: "acme".into(), name: "app".into() };
     let error = open(&located, &options).unwrap().fetch_issue(1).await.unwrap_err();
     assert!(matches!(error, ForgeError::Unreachable { .. }), "{error}");
     // A handshake record, TLS 1.x.

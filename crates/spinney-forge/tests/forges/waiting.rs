@@ -3,8 +3,9 @@
 use std::error::Error;
 use std::time::{Duration, Instant};
 
-use spinney_core::{ForgeError, ForgeKind, Timestamp};
+use spinney_core::{ForgeError, Timestamp};
 use spinney_forge::Patience;
+use spinney_forge::{FORGES, GITHUB};
 use spinney_testkit::{TestForge, Trouble};
 
 use crate::story::{PATIENT, Story, branch, client};
@@ -41,7 +42,7 @@ async fn what_passes_by_itself_is_waited_out() {
 
 #[tokio::test]
 async fn the_time_that_was_named_is_kept() {
-    let story = Story::new(ForgeKind::Github, PATIENT);
+    let story = Story::new(&GITHUB, PATIENT);
     story.server.trouble(Trouble::RetryAfter(429, 1));
     let start = Instant::now();
     story.of("a").await;
@@ -50,8 +51,8 @@ async fn the_time_that_was_named_is_kept() {
 
 #[tokio::test]
 async fn an_answer_that_does_not_come_is_asked_for_again() {
-    for kind in ForgeKind::ALL {
-        let story = Story::new(*kind, Patience { answer: Duration::from_millis(300), ..PATIENT });
+    for kind in FORGES {
+        let story = Story::new(kind, Patience { answer: Duration::from_millis(300), ..PATIENT });
         let number = story.server.open("a", "main", None);
         story.server.trouble(Trouble::Stalled);
         let start = Instant::now();
@@ -62,14 +63,14 @@ async fn an_answer_that_does_not_come_is_asked_for_again() {
 
 #[tokio::test]
 async fn a_limit_longer_than_the_patience_is_told_with_its_end() {
-    for kind in ForgeKind::ALL {
+    for kind in FORGES {
         for (trouble, seconds) in [
             (Trouble::LimitReached(Duration::from_secs(3600)), 3600),
             (Trouble::RetryAfter(429, 600), 600),
             (Trouble::RetryAfter(403, 600), 600),
             (Trouble::SecondaryLimit, 60),
         ] {
-            let story = Story::new(*kind, HASTY);
+            let story = Story::new(kind, HASTY);
             story.server.trouble(trouble.clone());
             let error = story.forge.fetch_pull_request_of(&branch("a")).await.unwrap_err();
             let ForgeError::RateLimited { until, .. } = &error else { panic!("{kind} {trouble:?}: {error}") };
@@ -82,8 +83,8 @@ async fn a_limit_longer_than_the_patience_is_told_with_its_end() {
 
 #[tokio::test]
 async fn an_outage_is_given_up_at_last() {
-    for kind in ForgeKind::ALL {
-        let story = Story::new(*kind, HASTY);
+    for kind in FORGES {
+        let story = Story::new(kind, HASTY);
         for _ in 0..100 {
             story.server.trouble(Trouble::Status(503));
         }
@@ -100,7 +101,7 @@ async fn an_outage_is_given_up_at_last() {
 #[tokio::test]
 async fn nobody_there_is_an_outage() {
     let server = TestForge::github("acme/app");
-    let forge = client(ForgeKind::Github, &server, HASTY, Some(server.token()));
+    let forge = client(&GITHUB, &server, HASTY, Some(server.token()));
     drop(server);
     let error = forge.fetch_issue(1).await.unwrap_err();
     assert!(matches!(error, ForgeError::Unreachable { .. }), "{error}");
@@ -121,7 +122,7 @@ async fn what_is_forbidden_stays_so() {
 
 #[tokio::test]
 async fn who_goes_away_is_not_waited_for() {
-    let story = Story::new(ForgeKind::Github, PATIENT);
+    let story = Story::new(&GITHUB, PATIENT);
     story.server.trouble(Trouble::Stalled);
     let start = Instant::now();
     let asked = tokio::time::timeout(Duration::from_millis(100), story.forge.fetch_issue(1)).await;

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use spinney_core::forge::NewPullRequest;
-use spinney_core::{ForgeKind, Secret, Timestamp};
-use spinney_forge::{App, ForgeOptions, KindOptions, Located, open};
+use spinney_core::{Secret, Timestamp};
+use spinney_forge::{App, ForgeOptions, GITHUB, KindOptions, Located, open};
 use spinney_testkit::{Exchange, Fork, TestForge, Trouble};
 
 use description::Description;
@@ -17,13 +17,9 @@ use description::Description;
 async fn exchanges() -> Vec<Exchange> {
     let server = TestForge::github("acme/app");
     let github = KindOptions { api_url: server.api_url(), token: Some(Secret::new(server.token())), app: None };
-    let options = ForgeOptions { github, ..ForgeOptions::default() };
-    let located = Located {
-        kind: ForgeKind::Github,
-        api_url: server.api_url(),
-        owner: "acme".to_owned(),
-        name: "app".to_owned(),
-    };
+    let options = ForgeOptions::default().with(&GITHUB, github);
+    let located =
+        Located { kind: &GITHUB, api_url: server.api_url(), owner: "acme".to_owned(), name: "app".to_owned() };
     let forge = open(&located, &options).unwrap();
     let new = |title: &str| NewPullRequest {
         head: "agent/coder/issue-1".parse().unwrap(),
@@ -69,7 +65,8 @@ async fn exchanges() -> Vec<Exchange> {
         forge.fetch_person(login).await.unwrap();
     }
     let app = Arc::new(App::new("12345", &Secret::new(include_str!("../keys/pkcs1.pem"))).unwrap());
-    let options = ForgeOptions { github: KindOptions { app: Some(app), ..options.github }, ..options };
+    let mut options = options;
+    options.of_mut(&GITHUB).app = Some(app);
     let as_app = open(&located, &options).unwrap();
     as_app.fetch_issue(issue).await.unwrap_err();
     server.install_app();

@@ -2,8 +2,8 @@
 
 use spinney_core::config::GithubSource as Config;
 use spinney_core::forge::{Comment, Issue, IssueState};
-use spinney_core::{Forge, ForgeKind, Work};
-use spinney_engine::{Context, Engine};
+use spinney_core::{Forge, Work};
+use spinney_engine::{Context, Engine, GITHUB};
 
 use super::Doing;
 use super::board::{Board, BoardComment, BoardIssue};
@@ -18,8 +18,8 @@ pub(super) async fn open(engine: &Engine, context: &Context, config: &Config) ->
     let Some(place) = engine.forge_place(context).await? else {
         return Err(fault(format!("the remote of `{repository}` is on no forge that is configured")));
     };
-    if place.kind != ForgeKind::Github {
-        return Err(fault(format!("the remote of `{repository}` is on {}, not on GitHub", place.kind.title())));
+    if place.kind != &GITHUB {
+        return Err(fault(format!("the remote of `{repository}` is on {}, not on GitHub", place.kind.title)));
     }
     let found = format!("{}/{}", place.owner, place.name);
     if !config.repo.is_empty() && !config.repo.eq_ignore_ascii_case(&found) {

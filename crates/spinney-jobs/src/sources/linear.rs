@@ -12,11 +12,8 @@ use crate::{Error, Result, uuid};
 
 pub(super) fn open(engine: &Engine, config: &Config) -> Result<IssueSource> {
     let linear = engine.linear(&config.team)?;
-    let name = format!(
-        "linear {} {}",
-        engine.config().forge.linear.api_url.as_ref().map_or("", |url| url.as_str()),
-        config.team
-    );
+    let api_url = engine.config().forge.of("linear").and_then(|linear| linear.api_url.as_ref());
+    let name = format!("linear {} {}", api_url.map_or("", |url| url.as_str()), config.team);
     let board = Team { linear, key: config.team.clone() };
     Ok(IssueSource::new(name, Box::new(board), &config.labels, &config.exclude_labels))
 }

@@ -24,7 +24,7 @@ fn dies() {
     spinney_engine::fail::arm(point);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let mut layers = spinney_core::config::Layers::new();
+        let mut layers = spinney_core::config::Layers::of(spinney_engine::schema());
         layers.file("c".as_ref(), &std::fs::read_to_string(config).unwrap()).unwrap();
         let mut environment: Vec<_> = std::env::vars_os().filter(|(name, _)| name != TOLD).collect();
         environment.push(("GITHUB_TOKEN".into(), token.into()));

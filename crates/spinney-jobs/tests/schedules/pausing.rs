@@ -118,7 +118,7 @@ async fn a_job_that_a_daemon_takes_up_again_is_no_failure_yet() {
         "[agents.coder]\nruntime = 'command'\ncommand = ['true']\nmax_attempts = 2\nworking_directory = {:?}\n{schedule}",
         app.path()
     );
-    let mut layers = Layers::new();
+    let mut layers = Layers::of(spinney_engine::schema());
     layers.file("config.toml".as_ref(), &text).unwrap();
     let (home, environment) = (app.sandbox().spinney_home(), app.sandbox().environment());
     let options = EngineOptions { home, account: "local".to_owned(), layers, environment };

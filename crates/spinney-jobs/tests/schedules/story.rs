@@ -119,7 +119,7 @@ pub async fn engine_with(
     let text = format!(
         "[agents.coder]\nruntime = 'command'\ncommand = ['true']\nmax_attempts = 1\nworking_directory = {path:?}\n{schedules}\n{sections}"
     );
-    let mut layers = Layers::new();
+    let mut layers = Layers::of(spinney_engine::schema());
     layers.file("config.toml".as_ref(), &text).unwrap();
     let mut environment = app.sandbox().environment();
     environment.extend(token.map(|(name, value)| (name.into(), value.into())));

@@ -157,7 +157,9 @@ async fn status(desk: &Desk<'_>, context: &Context) -> Result<Message> {
             rows.push((name, found.to_string()));
         }
     }
-    for platform in spinney_core::Platform::ALL {
+    let platforms = spinney_core::Platform::OWN.into_iter().chain(crate::PLATFORMS.iter().map(|row| row.platform));
+    let platforms: Vec<_> = platforms.collect();
+    for platform in &platforms {
         let asked = workspaces.iter().filter(|row| row.platform == *platform && row.status.is_live());
         let asked = asked.filter(|row| row.status != WorkspaceStatus::Warm).count();
         if asked > 0 {

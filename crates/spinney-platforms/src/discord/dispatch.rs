@@ -1,8 +1,9 @@
 //! What the gateway tells about messages.
 
 use serde::Deserialize;
-use spinney_core::{Platform, Work};
+use spinney_core::Work;
 
+use super::PLATFORM;
 use super::address::{Address, is_snowflake};
 use super::interaction::User;
 use crate::{Author, Event, Inbound, Request, Where, bounds};
@@ -169,7 +170,7 @@ impl Message {
             What::Deleted => (format!("delete:{}", self.id), Event::Deleted),
         };
         Some(Inbound {
-            platform: Platform::Discord,
+            platform: PLATFORM,
             delivery,
             conversation,
             subject: Some(self.id),

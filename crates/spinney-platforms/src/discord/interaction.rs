@@ -2,8 +2,9 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use spinney_core::{Platform, Work};
+use spinney_core::Work;
 
+use super::PLATFORM;
 use super::address::{Address, Interaction, is_snowflake};
 use crate::{Answer, Event, Inbound, Received, Refusal, Request, Where, bounds};
 
@@ -105,7 +106,7 @@ impl Sent {
             pull: None,
         };
         let inbound = Inbound {
-            platform: Platform::Discord,
+            platform: PLATFORM,
             delivery: format!("interaction:{}", self.id),
             conversation: channel.to_owned(),
             subject: None,

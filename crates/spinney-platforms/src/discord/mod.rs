@@ -2,6 +2,7 @@
 //! of a thread opens one.
 
 mod address;
+mod descriptor;
 mod dispatch;
 mod gateway;
 mod interaction;
@@ -22,6 +23,7 @@ use spinney_forge::http::Url;
 use tokio::sync::mpsc;
 
 use self::address::Address;
+pub use self::descriptor::DESCRIPTOR;
 use self::gateway::Gateway;
 use self::rest::Rest;
 use self::verify::Verifier;
@@ -30,6 +32,8 @@ use crate::{
     Adapter, Answering, Author, Inbound, Limits, Listening, Message, OpenError, Place, Received, Refusal, SendError,
     Sent,
 };
+
+const PLATFORM: Platform = Platform::on("discord");
 
 /// Discord takes five edits in five seconds.
 const EDIT_EVERY: Duration = Duration::from_secs(2);
@@ -61,14 +65,14 @@ impl Discord {
         let DiscordOptions { api_url, gateway_url, token, public_key, proxy } = options;
         let verifier = match public_key.as_str() {
             "" => None,
-            key => Some(Verifier::new(key).ok_or(OpenError::BadSecret(Platform::Discord))?),
+            key => Some(Verifier::new(key).ok_or(OpenError::BadSecret(PLATFORM))?),
         };
         let gateway_url = match gateway_url.as_str() {
             "" => None,
             url if is_safe(url) => Some(url.trim_end_matches('/').to_owned()),
-            _ => return Err(OpenError::BadUrl(Platform::Discord)),
+            _ => return Err(OpenError::BadUrl(PLATFORM)),
         };
-        let api = Api::new(Platform::Discord, &api_url, Some("Bot"), token.clone(), proxy.as_ref())?;
+        let api = Api::new(PLATFORM, &api_url, Some("Bot"), token.clone(), proxy.as_ref())?;
         Ok(Self { verifier, rest: Rest { api }, gateway_url, token })
     }
 
@@ -90,7 +94,7 @@ fn is_safe(gateway_url: &str) -> bool {
 
 impl Adapter for Discord {
     fn platform(&self) -> Platform {
-        Platform::Discord
+        PLATFORM
     }
 
     fn receive(&self, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Result<Received, Refusal> {

@@ -5,13 +5,13 @@ use std::time::Duration;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use spinney_core::{Platform, Secret, Timestamp};
+use spinney_core::{Secret, Timestamp};
 use spinney_testkit::{TestDiscord, Trouble};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::dispatch::{self, Heard};
-use super::{Discord, DiscordOptions};
+use super::{Discord, DiscordOptions, PLATFORM};
 use crate::{Adapter, Answer, Event, Inbound, Message, OpenError, Place, Received, Refusal, SendError, Sent};
 
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
@@ -275,7 +275,7 @@ fn a_secret_or_address_that_is_none_is_refused() {
         change(&mut options);
         Discord::new(options).unwrap_err()
     };
-    let (bad_secret, bad_url) = (OpenError::BadSecret(Platform::Discord), OpenError::BadUrl(Platform::Discord));
+    let (bad_secret, bad_url) = (OpenError::BadSecret(PLATFORM), OpenError::BadUrl(PLATFORM));
     assert_eq!(fault(|options| options.public_key = "abc".to_owned()), bad_secret);
     assert_eq!(fault(|options| options.token = Secret::new("a b")), bad_secret);
     assert_eq!(fault(|options| options.gateway_url = "ws://gateway.example".to_owned()), bad_url);

@@ -6,14 +6,14 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use spinney_core::forge::{Access, Comment};
-use spinney_core::{Forge, ForgeError, ForgeKind, Platform, Timestamp, Work, WorkKind};
-use spinney_forge::Located;
+use spinney_core::{Forge, ForgeError, Timestamp, Work, WorkKind};
+use spinney_forge::{GITHUB, Located};
 
-use super::GithubAdapter;
 use super::closing::{Home, closed_issues};
 use super::marker::LONGEST_MARK;
 use super::parse::one_line;
 use super::render::render;
+use super::{GithubAdapter, PLATFORM};
 use crate::{Author, Event, Inbound, Message, Place, Pull, SendError, Sent};
 
 /// What GitHub takes.
@@ -162,8 +162,8 @@ impl GithubAdapter {
             return Ok(Arc::clone(forge));
         }
         let located = Located {
-            kind: ForgeKind::Github,
-            api_url: self.options.api_url(ForgeKind::Github).to_owned(),
+            kind: &GITHUB,
+            api_url: self.options.api_url(&GITHUB).to_owned(),
             owner: owner.to_owned(),
             name: name.to_owned(),
         };
@@ -178,11 +178,11 @@ impl GithubAdapter {
 }
 
 fn refused(detail: String) -> SendError {
-    SendError::Refused { platform: Platform::Github, detail }
+    SendError::Refused { platform: PLATFORM, detail }
 }
 
 fn failed(error: ForgeError) -> SendError {
-    let platform = Platform::Github;
+    let platform = PLATFORM;
     match error {
         ForgeError::RateLimited { until, .. } => {
             let ahead = until.as_millisecond() - Timestamp::now().as_millisecond();

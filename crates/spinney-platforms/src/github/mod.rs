@@ -4,6 +4,7 @@
 
 mod channel;
 mod closing;
+mod descriptor;
 mod escape;
 mod markdown;
 mod marker;
@@ -21,8 +22,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use http::HeaderMap;
-use spinney_core::{Forge, ForgeKind, Platform, Secret, Timestamp};
-use spinney_forge::{App, AppKeyError, ForgeOptions, KindOptions, Located, OpenError, Patience};
+use spinney_core::{Forge, Platform, Secret, Timestamp};
+use spinney_forge::{App, AppKeyError, ForgeOptions, GITHUB, KindOptions, Located, OpenError, Patience};
 
 use marker::Marker;
 use mention::Mention;
@@ -30,6 +31,10 @@ use parse::Reader;
 use verify::Verifier;
 
 use crate::{Adapter, Answering, Author, Inbound, Limits, Message, Place, Received, Refusal, Sent};
+
+pub use descriptor::DESCRIPTOR;
+
+const PLATFORM: Platform = Platform::on("github");
 
 /// GitHub takes some hundred changes an hour from one account.
 const EDIT_EVERY: Duration = Duration::from_secs(30);
@@ -91,11 +96,11 @@ impl GithubAdapter {
         let app = app.transpose().map_err(GithubError::Key)?.map(Arc::new);
         let github = KindOptions { api_url: options.api_url.clone(), token: options.token.clone(), app };
         let proxy = options.proxy.clone();
-        let forge = ForgeOptions { github, patience: PATIENCE, proxy, ..ForgeOptions::default() };
+        let forge = ForgeOptions { patience: PATIENCE, proxy, ..ForgeOptions::default() }.with(&GITHUB, github);
         // What is wrong for one repository is wrong for all.
         let any = Located {
-            kind: ForgeKind::Github,
-            api_url: forge.api_url(ForgeKind::Github).to_owned(),
+            kind: &GITHUB,
+            api_url: forge.api_url(&GITHUB).to_owned(),
             owner: "owner".to_owned(),
             name: "name".to_owned(),
         };
@@ -112,7 +117,7 @@ impl GithubAdapter {
 
 impl Adapter for GithubAdapter {
     fn platform(&self) -> Platform {
-        Platform::Github
+        PLATFORM
     }
 
     fn receive(&self, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Result<Received, Refusal> {

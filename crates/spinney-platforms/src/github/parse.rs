@@ -1,8 +1,9 @@
 //! What a webhook of GitHub means.
 
 use serde_json::json;
-use spinney_core::{Platform, RepositoryName, Timestamp, Work};
+use spinney_core::{RepositoryName, Timestamp, Work};
 
+use super::PLATFORM;
 use super::closing::{Home, closed_issues};
 use super::marker::Marker;
 use super::mention::Mention;
@@ -100,7 +101,7 @@ impl Reader<'_> {
         };
         let full_name = &payload.repository.full_name;
         let inbound = events.into_iter().enumerate().map(|(index, (subject, event))| Inbound {
-            platform: Platform::Github,
+            platform: PLATFORM,
             // Each has an id of its own.
             delivery: if index == 0 { hook.delivery.to_owned() } else { format!("{}:{index}", hook.delivery) },
             conversation: format!("{full_name}#{}", topic.number),

@@ -60,24 +60,8 @@ impl Orchestrator {
     }
 
     pub(super) fn policy(&self, platform: Platform) -> Option<Policy<'_>> {
-        let platforms = &self.engine().config().platforms;
-        let (allowed_users, strangers, agent) = match platform {
-            Platform::Github => {
-                let github = &platforms.github;
-                (&github.allowed_users, github.strangers, &github.agent)
-            }
-            Platform::Slack => (&platforms.slack.allowed_users, platforms.slack.strangers, &platforms.slack.agent),
-            Platform::Discord => {
-                let discord = &platforms.discord;
-                (&discord.allowed_users, discord.strangers, &discord.agent)
-            }
-            Platform::Telegram => {
-                let telegram = &platforms.telegram;
-                (&telegram.allowed_users, telegram.strangers, &telegram.agent)
-            }
-            Platform::Cli | Platform::Api | Platform::Schedule => return None,
-        };
-        Some(Policy { allowed_users, strangers, agent })
+        let config = self.engine().config().platforms.of(platform.name()?)?;
+        Some(Policy { allowed_users: &config.allowed_users, strangers: config.strangers, agent: &config.agent })
     }
 
     /// Whether somebody may ask: they are on the list, and the platform lets them change the work.
@@ -385,7 +369,7 @@ mod tests {
             pull: Some(pull(is_fork)),
         };
         let inbound = Inbound {
-            platform: Platform::Github,
+            platform: Platform::on("github"),
             delivery: "1".to_owned(),
             conversation: "acme/app#9".to_owned(),
             subject: None,

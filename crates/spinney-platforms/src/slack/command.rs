@@ -1,8 +1,9 @@
 //! Slash commands: a form with what was typed. They are written outside of threads, so that their conversation is the
 //! channel, and what is answered stands in it for all to see.
 
-use spinney_core::{Platform, Work};
+use spinney_core::Work;
 
+use super::PLATFORM;
 use super::address::Address;
 use crate::{Event, Inbound, Received, Refusal, Request, Where, bounds, form};
 
@@ -41,7 +42,7 @@ pub(super) fn read(body: &[u8]) -> Result<Received, Refusal> {
         pull: None,
     };
     Ok(Received::one(Inbound {
-        platform: Platform::Slack,
+        platform: PLATFORM,
         delivery: trigger.to_owned(),
         conversation,
         subject: None,

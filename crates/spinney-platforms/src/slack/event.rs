@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 use serde_json::json;
-use spinney_core::{Platform, Work};
+use spinney_core::Work;
 
 use super::address::Address;
-use super::text;
+use super::{PLATFORM, text};
 use crate::{Answer, Event, Inbound, Received, Refusal, Request, Where, bounds};
 
 #[derive(Debug, Deserialize)]
@@ -157,7 +157,7 @@ impl Callback {
             return Err(Refusal::Malformed);
         }
         Ok(Inbound {
-            platform: Platform::Slack,
+            platform: PLATFORM,
             delivery: self.event_id.clone(),
             conversation: address.conversation(),
             subject: said.ts.clone(),

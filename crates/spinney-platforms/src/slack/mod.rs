@@ -2,6 +2,7 @@
 
 mod address;
 mod command;
+mod descriptor;
 mod event;
 mod markup;
 mod text;
@@ -19,10 +20,13 @@ use spinney_core::config::ApiUrl;
 use spinney_core::{Platform, Secret, Timestamp};
 
 use self::address::Address;
+pub use self::descriptor::DESCRIPTOR;
 use self::verify::Verifier;
 use self::web::Web;
 use crate::http::Api;
 use crate::{Adapter, Answering, Author, Limits, Message, OpenError, Place, Received, Refusal, SendError, Sent};
+
+const PLATFORM: Platform = Platform::on("slack");
 
 /// Slack takes some fifty edits a minute.
 const EDIT_EVERY: Duration = Duration::from_secs(3);
@@ -42,9 +46,9 @@ impl Slack {
         proxy: Option<&Secret>,
     ) -> Result<Self, OpenError> {
         if signing_secret.expose().trim().is_empty() {
-            return Err(OpenError::BadSecret(Platform::Slack));
+            return Err(OpenError::BadSecret(PLATFORM));
         }
-        let api = Api::new(Platform::Slack, api_url, Some("Bearer"), token, proxy)?;
+        let api = Api::new(PLATFORM, api_url, Some("Bearer"), token, proxy)?;
         Ok(Self { verifier: Verifier::new(signing_secret), web: Web { api } })
     }
 
@@ -60,7 +64,7 @@ impl Slack {
 
 impl Adapter for Slack {
     fn platform(&self) -> Platform {
-        Platform::Slack
+        PLATFORM
     }
 
     fn receive(&self, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Result<Received, Refusal> {

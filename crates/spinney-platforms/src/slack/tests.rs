@@ -5,10 +5,10 @@ use std::time::Duration;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use spinney_core::{Platform, Secret, Timestamp};
+use spinney_core::{Secret, Timestamp};
 use spinney_testkit::{TestSlack, Trouble};
 
-use super::Slack;
+use super::{PLATFORM, Slack};
 use crate::{Adapter, Answer, Event, Inbound, Message, Received, Refusal, SendError, Sent};
 
 fn open(slack: &TestSlack) -> Slack {
@@ -373,7 +373,7 @@ async fn a_saying_stands_in_its_thread_once() {
     assert_eq!(slack.said().len(), 2, "another saying");
     slack.trouble(Trouble::RetryAfter(429, 7));
     let limited = adapter.post(&place, "d3:0", &hello).await.unwrap_err();
-    assert!(matches!(limited, SendError::RateLimited { platform: Platform::Slack, after } if after.as_secs() == 7));
+    assert!(matches!(limited, SendError::RateLimited { platform: PLATFORM, after } if after.as_secs() == 7));
     slack.refuse("ratelimited");
     assert!(matches!(adapter.post(&place, "d3:0", &hello).await, Err(SendError::RateLimited { .. })));
 }

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use spinney_core::{Platform, Timestamp};
+use spinney_core::Timestamp;
 use spinney_forge::http::Call;
 
 use super::address::Address;
-use super::markup;
+use super::{PLATFORM, markup};
 use crate::http::Api;
 use crate::{Message, SendError, Sent, split};
 
@@ -168,7 +168,7 @@ impl Web {
 
     /// Asks; Slack says `ok` or why not, whatever the status.
     async fn call(&self, call: Call) -> Result<Value, Trouble> {
-        let platform = Platform::Slack;
+        let platform = PLATFORM;
         let reply = self.api.ask(call).await?;
         let answer = match reply.json() {
             Ok(answer) if answer["ok"].is_boolean() => answer,

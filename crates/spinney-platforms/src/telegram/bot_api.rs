@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use spinney_core::{Platform, Secret};
+use spinney_core::Secret;
 use spinney_forge::http::Call;
 
 use super::address::Address;
-use super::markup;
+use super::{PLATFORM, markup};
 use crate::http::Api;
 use crate::{Message, SendError, Sent};
 
@@ -221,7 +221,7 @@ impl BotApi {
         // Its status is not always that of the answer.
         if let Some(after) = parameters["retry_after"].as_u64() {
             let after = Duration::from_secs(after);
-            return Err(Trouble::Send(SendError::RateLimited { platform: Platform::Telegram, after }));
+            return Err(Trouble::Send(SendError::RateLimited { platform: PLATFORM, after }));
         }
         let description = answer["description"].as_str().unwrap_or("it does not say why").to_owned();
         Err(Trouble::Refused(Refused { description, moved_to: parameters["migrate_to_chat_id"].as_i64() }))

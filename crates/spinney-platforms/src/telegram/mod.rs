@@ -3,6 +3,7 @@
 
 mod address;
 mod bot_api;
+mod descriptor;
 mod markup;
 mod poll;
 mod text;
@@ -23,6 +24,7 @@ use tokio::sync::{mpsc, watch};
 
 use self::address::Address;
 use self::bot_api::{BotApi, Me};
+pub use self::descriptor::DESCRIPTOR;
 use self::update::Bot;
 use self::verify::Verifier;
 use crate::http::Api;
@@ -30,6 +32,8 @@ use crate::{
     Adapter, Answering, Author, Inbound, Limits, Listening, Message, OpenError, Place, Received, Refusal, SendError,
     Sent,
 };
+
+const PLATFORM: Platform = Platform::on("telegram");
 
 /// Telegram takes some twenty messages a minute in a group.
 const EDIT_EVERY: Duration = Duration::from_secs(3);
@@ -66,10 +70,10 @@ impl Telegram {
     /// Nothing is asked yet.
     pub fn new(options: TelegramOptions) -> Result<Self, OpenError> {
         let TelegramOptions { api_url, token, webhook_secret, proxy } = options;
-        let bad = OpenError::BadSecret(Platform::Telegram);
+        let bad = OpenError::BadSecret(PLATFORM);
         let id = bot_of(&token).ok_or(bad)?;
         let verifier = webhook_secret.as_ref().map(|secret| Verifier::new(secret).ok_or(bad)).transpose()?;
-        let api = Api::new(Platform::Telegram, &api_url, None, token.clone(), proxy.as_ref())?;
+        let api = Api::new(PLATFORM, &api_url, None, token.clone(), proxy.as_ref())?;
         let api = BotApi::new(api, token);
         let shared = Shared { api, id, name: OnceLock::new(), written: watch::Sender::new(None) };
         Ok(Self { verifier, webhook_secret, shared: Arc::new(shared) })
@@ -79,13 +83,6 @@ impl Telegram {
     pub async fn test(&self) -> Result<(String, String), SendError> {
         let Me { id, name } = self.shared.api.me().await?;
         Ok((id.to_string(), name))
-    }
-
-    /// Tells Telegram to call this address from now on, with the secret.
-    pub async fn set_webhook(&self, url: &str) -> Result<(), SendError> {
-        let secret = self.webhook_secret.as_ref();
-        let secret = secret.ok_or_else(|| self.shared.api.refused("there is no secret for a webhook"))?;
-        self.shared.api.set_webhook(url, secret).await
     }
 
     fn address(&self, place: &Place) -> Result<Address, SendError> {
@@ -104,7 +101,7 @@ fn bot_of(token: &Secret) -> Option<i64> {
 
 impl Adapter for Telegram {
     fn platform(&self) -> Platform {
-        Platform::Telegram
+        PLATFORM
     }
 
     fn receive(&self, headers: &HeaderMap, body: &[u8], _now: Timestamp) -> Result<Received, Refusal> {
@@ -133,6 +130,14 @@ impl Adapter for Telegram {
 
     fn limits(&self) -> Limits {
         Limits { edit_every: EDIT_EVERY }
+    }
+
+    fn set_webhook<'a>(&'a self, url: &'a str) -> Option<Answering<'a, ()>> {
+        Some(Box::pin(async move {
+            let secret = self.webhook_secret.as_ref();
+            let secret = secret.ok_or_else(|| self.shared.api.refused("there is no secret for a webhook"))?;
+            self.shared.api.set_webhook(url, secret).await
+        }))
     }
 
     fn who(&self) -> Answering<'_, String> {

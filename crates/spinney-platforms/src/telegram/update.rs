@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use spinney_core::{Platform, Work};
+use spinney_core::Work;
 
 use super::address::Address;
-use super::text;
+use super::{PLATFORM, text};
 use crate::{Event, Inbound, Received, Refusal, Request, Where, bounds, command};
 
 /// Telegram's first words in a chat with a bot, whatever the person wanted.
@@ -118,7 +118,7 @@ impl Update {
         };
         let address = said.address();
         Ok(Received::one(Inbound {
-            platform: Platform::Telegram,
+            platform: PLATFORM,
             delivery: format!("{}:{}", bot.id, self.update_id),
             conversation: address.conversation(),
             subject: Some(said.message_id.to_string()),

@@ -12,7 +12,7 @@ use crate::story::{
 #[test]
 fn a_mention_in_a_comment_asks_for_work_on_its_issue() {
     let inbound = one("issue_comment", &comment("created", "@Spinney, fix it"));
-    assert_eq!(inbound.platform, Platform::Github);
+    assert_eq!(inbound.platform, Platform::on("github"));
     assert_eq!(inbound.delivery, DELIVERY);
     assert_eq!(inbound.conversation, "acme/app#42");
     assert_eq!(inbound.subject.as_deref(), Some("comment:900"));

@@ -174,7 +174,7 @@ on_both! {
         changed.error = None;
         changed.pushed = false;
         changed.pull_request = None;
-        changed.platform = Platform::Slack;
+        changed.platform = Platform::on("slack");
         changed.pinned = false;
         changed.adopted_from = None;
         changed.metadata = Metadata::default();
@@ -368,15 +368,15 @@ on_both! {
         let mut connection = store.read().await.unwrap();
         assert!(connection.insert_workspace(&second).await.unwrap());
         for workspace in [&first, &second] {
-            connection.bind_conversation("local", Platform::Slack, "C1", &workspace.id).await.unwrap();
-            let found = connection.workspace_of_conversation("local", Platform::Slack, "C1").await.unwrap();
+            connection.bind_conversation("local", Platform::on("slack"), "C1", &workspace.id).await.unwrap();
+            let found = connection.workspace_of_conversation("local", Platform::on("slack"), "C1").await.unwrap();
             assert_eq!(found.as_ref(), Some(workspace));
         }
-        assert_eq!(connection.workspace_of_conversation("local", Platform::Github, "C1").await.unwrap(), None);
+        assert_eq!(connection.workspace_of_conversation("local", Platform::on("github"), "C1").await.unwrap(), None);
         connection.unbind_conversations(&first.id).await.unwrap();
-        assert!(connection.workspace_of_conversation("local", Platform::Slack, "C1").await.unwrap().is_some());
+        assert!(connection.workspace_of_conversation("local", Platform::on("slack"), "C1").await.unwrap().is_some());
         connection.unbind_conversations(&second.id).await.unwrap();
-        assert_eq!(connection.workspace_of_conversation("local", Platform::Slack, "C1").await.unwrap(), None);
+        assert_eq!(connection.workspace_of_conversation("local", Platform::on("slack"), "C1").await.unwrap(), None);
     }
 
     async fn an_operation_is_open_until_it_is_closed(backend: &Backend) {

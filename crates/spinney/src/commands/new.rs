@@ -6,6 +6,7 @@ use clap::Args;
 use spinney_app::workspaces::{self, Created};
 use spinney_app::{InvalidRequest, WorkRequest, document};
 use spinney_core::work::{parse_conversation, parse_number};
+use spinney_core::workspace::UnknownWord;
 use spinney_core::{BranchName, CommitId, Method, Platform, Work};
 use spinney_engine::{Continued, Engine, Resolution};
 
@@ -39,7 +40,7 @@ pub struct NewArgs {
     #[arg(long, value_name = "ID", value_parser = parse_conversation)]
     conversation: Option<String>,
     /// The platform that asks
-    #[arg(long, default_value = "cli")]
+    #[arg(long, default_value = "cli", value_parser = platform)]
     platform: Platform,
 }
 
@@ -76,6 +77,16 @@ pub struct WorkArgs {
     /// A task on exactly this branch
     #[arg(long, value_name = "NAME")]
     pub branch: Option<BranchName>,
+}
+
+/// One of the platforms that there are, or what stands for none.
+fn platform(text: &str) -> Result<Platform, UnknownWord> {
+    let declared = spinney_platforms::PLATFORMS.iter().map(|row| row.platform);
+    let known: Vec<_> = Platform::OWN.into_iter().chain(declared).collect();
+    known.iter().copied().find(|platform| platform.as_str() == text).ok_or_else(|| {
+        let words: Vec<_> = known.iter().map(Platform::to_string).collect();
+        UnknownWord { word: text.to_owned(), known: words.join("`, `") }
+    })
 }
 
 impl WorkArgs {

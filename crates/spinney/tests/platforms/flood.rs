@@ -113,11 +113,12 @@ fn a_thousand_in_ten_seconds_are_accepted_and_none_is_lost_over_a_death() {
     assert!(took[COUNT - 1] < Duration::from_secs(1), "{:?}", took[COUNT - 1]);
 
     let ids: Vec<_> = (0..COUNT as u64).map(delivery).collect();
-    let open =
-        || office.deliveries(Platform::Github, &ids).iter().flatten().filter(|one| one.ended_at.is_none()).count();
+    let open = || {
+        office.deliveries(Platform::on("github"), &ids).iter().flatten().filter(|one| one.ended_at.is_none()).count()
+    };
     wait_until(|| open() == 0, PATIENCE);
     println!("all were dealt with after {:?}", began.elapsed());
-    let found: Vec<_> = office.deliveries(Platform::Github, &ids).into_iter().flatten().collect();
+    let found: Vec<_> = office.deliveries(Platform::on("github"), &ids).into_iter().flatten().collect();
     let count = |status| found.iter().filter(|one| one.status == status).count();
     assert_eq!(found.len(), COUNT, "none was lost");
     assert_eq!(count(DeliveryStatus::Done), JOBS);

@@ -208,7 +208,8 @@ impl Office {
     #[track_caller]
     pub fn wait_for_delivery(&self, id: &str) -> String {
         let ids = [id.to_owned()];
-        let status = || self.deliveries(Platform::Github, &ids).remove(0).filter(|found| found.ended_at.is_some());
+        let status =
+            || self.deliveries(Platform::on("github"), &ids).remove(0).filter(|found| found.ended_at.is_some());
         wait_until(|| status().is_some(), LONG);
         status().unwrap().status.to_string()
     }

@@ -1,7 +1,6 @@
 //! `spinney platform`: where people may ask, and whether that works.
 
 mod add;
-mod guide;
 mod settings;
 
 use clap::{Args, Subcommand};
@@ -52,8 +51,8 @@ async fn ls(app: &App) -> Result<u8> {
     let engine = app.open_engine().await?;
     app.ui.progress.set("asking the platforms".to_owned());
     let mut standings = Vec::new();
-    for platform in PLATFORMS {
-        standings.push(standing(&engine, platform).await);
+    for row in PLATFORMS {
+        standings.push(standing(&engine, row).await);
     }
     app.ui.progress.clear();
     let is_bad = standings.iter().any(is_bad);
@@ -61,9 +60,9 @@ async fn ls(app: &App) -> Result<u8> {
         let list: Vec<_> = standings
             .iter()
             .map(|standing| {
-                let url = webhook_url(engine.config(), standing.platform).filter(|_| standing.is_set_up);
+                let url = webhook_url(engine.config(), standing.row).filter(|_| standing.is_set_up);
                 json!({
-                    "platform": standing.platform,
+                    "platform": standing.row.platform,
                     "set_up": standing.is_set_up,
                     "works": standing.is_set_up && standing.bot.is_some() && !self::is_bad(standing),
                     "bot": standing.bot,
@@ -78,7 +77,7 @@ async fn ls(app: &App) -> Result<u8> {
     let mut table = Table::default();
     for standing in &standings {
         if standing.checks.is_empty() {
-            let name = standing.platform.as_str();
+            let name = standing.row.name;
             let help = format!("spinney platform add {name}");
             table.row([Cell::from("–"), Cell::styled(name, style::NAME), Cell::from("not set up"), Cell::from(help)]);
         }
