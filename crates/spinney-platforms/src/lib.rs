@@ -26,6 +26,8 @@ mod split;
 mod standing;
 mod table;
 mod telegram;
+#[cfg(feature = "trial")]
+mod trial;
 
 pub use adapter::{Adapter, Answer, Answering, Limits, Listening, Received, Refusal, SendError, Sent};
 pub use desk::Desk;

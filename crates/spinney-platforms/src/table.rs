@@ -17,6 +17,8 @@ pub static PLATFORMS: &[&Descriptor] = &[
     &crate::slack::DESCRIPTOR,
     &crate::discord::DESCRIPTOR,
     &crate::telegram::DESCRIPTOR,
+    #[cfg(feature = "trial")]
+    &crate::trial::DESCRIPTOR,
 ];
 
 /// What a platform's own set-up gives: none where its secrets are not there, an error where it can't be used as it is.

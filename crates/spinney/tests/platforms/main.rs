@@ -15,3 +15,4 @@ mod office;
 mod room;
 mod slack;
 mod strangers;
+mod trial;
