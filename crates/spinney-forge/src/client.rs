@@ -1,30 +1,36 @@
 //! One request and its answer, over HTTP.
 //!
-//! The work is done on a thread of its own, so that a caller who goes away, or a runtime that ends, waits for nothing.
+//! The work is done on threads of its own (`threads.rs`), so that a caller who goes away, or a runtime that ends, waits for
+//! nothing.
 
 use std::error::Error;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
-use std::thread;
 use std::time::Duration;
 
 use rustls::crypto::ring;
 use spinney_core::ForgeError;
 use spinney_core::forge::Outage;
 use tokio::sync::oneshot;
-use ureq::http::{HeaderValue, Method, Request, StatusCode};
+use ureq::config::Config;
+use ureq::http::{HeaderValue, Method, Request, StatusCode, Uri};
 use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
+use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::{DefaultConnector, NextTimeout, time};
 use ureq::{Agent, Proxy};
 
 use crate::answer::Reply;
 use crate::credentials::Credentials;
 use crate::dialect::Call;
 use crate::patience::{Later, Waits};
+use crate::threads;
 use crate::url::Url;
 
 /// More than any answer that is asked for.
 const MAX_ANSWER: u64 = 8 * 1024 * 1024;
 const MAX_REDIRECTS: u32 = 3;
+/// How long the end of a request may take beyond its own time.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// An HTTP API; cheap to clone.
 #[derive(Debug, Clone)]
@@ -122,13 +128,17 @@ impl Client {
         let (inner, call) = (Arc::clone(&self.0), call.clone());
         let (sender, receiver) = oneshot::channel();
         let asking = move || {
-            // Who asked may be gone by now.
-            let _ = sender.send(inner.exchange(&call, authorization.as_ref(), timeout));
+            // Who asked may be gone: before its turn came, or by now.
+            if !sender.is_closed() {
+                let _ = sender.send(inner.exchange(&call, authorization.as_ref(), timeout));
+            }
         };
         let outage = |detail: String| Failure::Later(Later::Outage { detail, after: None });
-        let thread = thread::Builder::new().name("http".to_owned()).spawn(asking);
-        thread.map_err(|error| outage(error.to_string()))?;
-        let reply = receiver.await.map_err(|_| Failure::Unexpected("the request broke off".to_owned()))??;
+        threads::run(asking).map_err(|error| outage(error.to_string()))?;
+        // Its own time runs from where it begins; until then, and for as long as the system looks a name up, it runs here.
+        let answered = tokio::time::timeout(timeout + GRACE, receiver).await;
+        let answered = answered.map_err(|_| outage("no answer in time".to_owned()))?;
+        let reply = answered.map_err(|_| Failure::Unexpected("the request broke off".to_owned()))??;
         match reply.later() {
             Some(later) => Err(Failure::Later(later)),
             None => Ok(reply),
@@ -217,8 +227,24 @@ impl Inner {
             if self.api.scheme == "https" {
                 config = config.tls_config(tls());
             }
-            config.build().into()
+            Agent::with_parts(config.build(), DefaultConnector::default(), SameThread::default())
         })
+    }
+}
+
+/// Looks names up on the thread that makes the request: the client's own way starts another for each.
+#[derive(Debug, Default)]
+struct SameThread(DefaultResolver);
+
+impl Resolver for SameThread {
+    fn resolve(
+        &self,
+        uri: &Uri,
+        config: &Config,
+        mut timeout: NextTimeout,
+    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
+        timeout.after = time::Duration::NotHappening;
+        self.0.resolve(uri, config, timeout)
     }
 }
 

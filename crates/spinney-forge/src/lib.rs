@@ -23,6 +23,7 @@ mod locate;
 mod options;
 mod patience;
 mod rest;
+mod threads;
 pub mod token;
 mod tracking;
 mod url;
