@@ -21,6 +21,7 @@ use crate::guard::Guarded;
 use crate::lock::RepositoryLock;
 use crate::process::{Running, collect};
 use crate::silence::fall_silent;
+use crate::threads::expect_patience;
 use crate::{Error, Result, environment, redact_url};
 
 /// A git process to be.
@@ -210,6 +211,7 @@ impl Command {
     }
 
     fn spawn(&mut self, shown: &str) -> Result<Child> {
+        expect_patience(shown);
         let options = self.git.options();
         let environment = if self.secrets { self.git.whole_environment() } else { self.git.environment() };
         // A process that is given no bytes has the lock for its stdin. Anything else takes a fork of this whole process.

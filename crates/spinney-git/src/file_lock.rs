@@ -19,6 +19,7 @@ use tokio::time::Instant;
 
 use crate::git::GitOptions;
 use crate::lock::{Holder, OnWait};
+use crate::threads::expect_patience;
 use crate::{Error, Result};
 
 /// One mutex for each lock file, so that tasks of this process queue in order instead of polling.
@@ -64,6 +65,7 @@ pub(crate) struct FileLock {
 impl FileLock {
     /// Waits for the lock, at most as long as said.
     pub(crate) async fn acquire(path: &Path, purpose: &str, wait: &Wait) -> Result<Self> {
+        expect_patience(purpose);
         let acquiring = Self::acquire_in_turn(path, purpose, wait);
         tokio::pin!(acquiring);
         match tokio::time::timeout(TELL_AFTER, &mut acquiring).await {

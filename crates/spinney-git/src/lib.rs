@@ -79,6 +79,7 @@ mod submodule;
 mod survey;
 mod switch;
 mod symbolic;
+mod threads;
 mod worktree;
 mod worktree_list;
 
@@ -120,6 +121,7 @@ pub use scratch::is_abandoned_scratch;
 pub use stash::Stash;
 pub use status::{Change, Entry, Status, StatusOptions, SubmoduleChange};
 pub use survey::{Difference, Differing, Kind, Other, Proof, Survey, Unknown, find_repositories};
+pub use threads::{LentThread, expect_patience, lend_thread, share_thread};
 pub use worktree::Worktree;
 pub use worktree_list::WorktreeEntry;
 

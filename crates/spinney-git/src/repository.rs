@@ -14,6 +14,7 @@ use crate::git::Git;
 use crate::guard::Guarded;
 use crate::ref_files::{PackedRefs, RefFiles};
 use crate::scratch::ScratchObjects;
+use crate::threads::expect_patience;
 use crate::worktree::read_pointer;
 use crate::{Error, Result};
 
@@ -116,6 +117,7 @@ impl Repository {
     }
 
     fn at(git: &Git, common_dir: PathBuf, root: Option<PathBuf>, bare: bool) -> Self {
+        expect_patience("a repository is opened");
         let place = Place { common_dir, root, bare, packed_refs: PackedRefs::default() };
         let silence = git.options().silence;
         Self { git: git.clone(), place: Arc::new(place), scratch: None, known_url: None, silence, guard: None }

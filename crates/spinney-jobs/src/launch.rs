@@ -66,6 +66,7 @@ pub enum Chore<'a> {
 impl Jobs<'_> {
     /// Starts the process of a job, which keeps the lock from here on.
     pub(crate) fn launch(&self, job: &JobId, owned: &Owned) -> Result<()> {
+        spinney_engine::expect_patience("a job's process is started");
         let place = self.places.last_words(job);
         let mut options = File::options();
         let opened = options.create(true).write(true).truncate(true).mode(0o600).open(&place);

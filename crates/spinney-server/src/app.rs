@@ -6,12 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use spinney_core::AccountName;
 use spinney_core::config::PublicUrl;
-use spinney_engine::Engine;
+use spinney_engine::{Engine, EngineThreads};
 use spinney_jobs::schedules::Schedules;
 use spinney_jobs::{Jobs, Launcher};
 use spinney_platforms::Orchestrator;
-use tokio::runtime::Handle;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Notify;
 use tokio::task::JoinError;
 use tokio_util::task::TaskTracker;
 
@@ -22,7 +21,7 @@ use crate::events::Broadcaster;
 use crate::hosts::Hosts;
 use crate::metrics::Metrics;
 
-/// How many requests may be at such work at once.
+/// How many may be at work of the engine at once: requests, messages and chores.
 const MAX_THREADS: usize = 32;
 
 /// The state of the server. Cheap to clone.
@@ -41,8 +40,8 @@ struct Shared {
     attempts: Attempts,
     metrics: Metrics,
     tasks: TaskTracker,
-    /// Work that reads and writes files takes a thread each, and may need others' threads: not all of them.
-    threads: Arc<Semaphore>,
+    /// On which all work of the engine is done, but for questions to the store alone.
+    threads: EngineThreads,
     broadcaster: Broadcaster,
     /// Told when somebody wants a schedule to run now, or a chore.
     schedules_asked: Notify,
@@ -62,7 +61,9 @@ impl App {
         for fault in faults {
             tracing::error!(platform = %fault.platform, reason = fault.reason, "it can't be used");
         }
-        let orchestrator = Orchestrator::new(engine.clone(), launcher.clone(), adapters, url.to_owned());
+        let threads = EngineThreads::new(MAX_THREADS);
+        let orchestrator =
+            Orchestrator::new(engine.clone(), threads.clone(), launcher.clone(), adapters, url.to_owned());
         let server = &engine.config().server;
         let hosts = Hosts::new(server.public_url.as_ref().map(PublicUrl::as_str), &server.allowed_hosts, address.ip());
         Self(Arc::new(Shared {
@@ -75,7 +76,7 @@ impl App {
             attempts: Attempts::default(),
             metrics: Metrics::default(),
             tasks: TaskTracker::new(),
-            threads: Arc::new(Semaphore::new(MAX_THREADS)),
+            threads,
             broadcaster: Broadcaster::start(engine.store().clone(), stop.receiver()),
             schedules_asked: Notify::new(),
             chores_asked: Notify::new(),
@@ -151,20 +152,18 @@ impl App {
         &self.0.chores_asked
     }
 
-    /// Does work that reads and writes files on a thread of its own, once there is one for it.
+    /// Does work of the engine on one of its threads, once there is one for it. The server ends when it has.
     pub(crate) async fn on_thread<T, F>(&self, work: impl FnOnce() -> F + Send + 'static) -> Result<T, JoinError>
     where
         T: Send + 'static,
         F: Future<Output = T>,
     {
-        // Nobody closes it.
-        let permit = self.0.threads.clone().acquire_owned().await;
-        let handle = Handle::current();
-        let done = self.tasks().spawn_blocking(move || {
-            let _permit = permit;
-            handle.block_on(work())
-        });
-        done.await
+        let token = self.tasks().token();
+        let work = move || async move {
+            let _token = token;
+            work().await
+        };
+        self.0.threads.run(work).await
     }
 
     pub(crate) fn stop(&self) -> &Stop {

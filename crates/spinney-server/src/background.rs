@@ -10,10 +10,16 @@ use crate::app::App;
 
 /// Fills a repository's pool up, if it wants filling and nobody is at it.
 pub(crate) fn fill_pool(app: &App, engine: Arc<Engine>, context: Context) {
+    let own = app.clone();
     app.tasks().spawn(async move {
-        let repository = context.repository.name.clone();
-        if let Err(error) = housekeeping::refill_pool(&engine, context).await {
-            tracing::warn!(%repository, error = in_full(&error), "its pool could not be filled");
+        let filling = move || async move {
+            let repository = context.repository.name.clone();
+            if let Err(error) = housekeeping::refill_pool(&engine, context).await {
+                tracing::warn!(%repository, error = in_full(&error), "its pool could not be filled");
+            }
+        };
+        if own.on_thread(filling).await.is_err() {
+            tracing::error!("the filling of a pool broke something here");
         }
     });
 }

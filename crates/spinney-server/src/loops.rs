@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use spinney_core::{JobStatus, Timestamp};
-use tokio::runtime::Handle;
+use tokio::task::JoinError;
 
 use crate::app::App;
-use crate::error::Result;
+use crate::error::{ApiError, Result};
 use crate::{idempotency, maintenance};
 
 /// When nothing else says when to look again.
@@ -77,7 +77,9 @@ async fn conversations(app: &App) {
 /// Starts what is scheduled, at its time or when somebody asks.
 async fn schedules(app: &App) {
     loop {
-        let wake = tick_schedules(app).await.unwrap_or_else(|error| {
+        let own = app.clone();
+        let ticked = app.on_thread(move || async move { tick_schedules(&own).await }).await;
+        let wake = ticked.unwrap_or_else(broken).unwrap_or_else(|error| {
             tracing::error!(cause = %error.message, "schedules could not be looked at");
             Timestamp::now().plus(LOOK_EVERY)
         });
@@ -102,12 +104,13 @@ async fn tick_schedules(app: &App) -> Result<Timestamp> {
     Ok(wake)
 }
 
-/// Does chores. They read and write many files, so they have a thread of their own.
+/// Does chores.
 async fn chores(app: &App) {
     let mut is_start = true;
     loop {
-        let (handle, own) = (Handle::current(), app.clone());
-        let tick = app.tasks().spawn_blocking(move || handle.block_on(maintenance::tick(&own, is_start)));
+        let (door, own) = (app.clone(), app.clone());
+        let tick = async move { door.on_thread(move || async move { maintenance::tick(&own, is_start).await }).await };
+        let tick = app.tasks().spawn(tick);
         is_start = false;
         let ticked = tokio::select! {
             ticked = tick => ticked,
@@ -115,12 +118,12 @@ async fn chores(app: &App) {
             () = app.stop().asked() => return,
         };
         let wake = match ticked {
-            Ok(Ok(wake)) => wake,
-            Ok(Err(error)) => {
+            Ok(Ok(Ok(wake))) => wake,
+            Ok(Ok(Err(error))) => {
                 tracing::error!(cause = %error.message, "chores could not be looked at");
                 Timestamp::now().plus(LOOK_AGAIN)
             }
-            Err(_) => Timestamp::now().plus(LOOK_AGAIN),
+            Ok(Err(_)) | Err(_) => Timestamp::now().plus(LOOK_AGAIN),
         };
         tokio::select! {
             () = sleep_until(wake) => {},
@@ -128,6 +131,11 @@ async fn chores(app: &App) {
             () = app.stop().asked() => return,
         }
     }
+}
+
+/// What panicked is told as a failure: the next look is another try.
+fn broken<T>(_: JoinError) -> Result<T> {
+    Err(ApiError::failed("it broke something here"))
 }
 
 async fn sleep_until(wake: Timestamp) {
@@ -138,7 +146,9 @@ async fn sleep_until(wake: Timestamp) {
 /// Looks after jobs.
 async fn jobs(app: &App) {
     loop {
-        if let Err(error) = look_after_jobs(app).await {
+        let own = app.clone();
+        let looked = app.on_thread(move || async move { look_after_jobs(&own).await }).await;
+        if let Err(error) = looked.unwrap_or_else(broken) {
             tracing::error!(cause = %error.message, "jobs could not be looked at");
         }
         tokio::select! {

@@ -47,8 +47,8 @@ impl IntoResponse for Answer {
     }
 }
 
-/// Work that goes on whatever becomes of the request that began it, on a thread that may wait: it reads and writes files,
-/// some of them many, and other requests are not to wait for it.
+/// Work of the engine that goes on whatever becomes of the request that began it, on one of the engine's threads: other
+/// requests are not to wait for it.
 #[derive(Debug)]
 pub(crate) struct Begun<T, E>(JoinHandle<Result<Result<T, E>, JoinError>>);
 
@@ -74,7 +74,7 @@ where
     }
 
     /// What comes of it in the end.
-    async fn end(self) -> Result<T, E> {
+    pub(crate) async fn end(self) -> Result<T, E> {
         Self::told(self.0.await)
     }
 

@@ -58,6 +58,9 @@ fn main() -> ExitCode {
         true => tokio::runtime::Builder::new_multi_thread(),
         false => tokio::runtime::Builder::new_current_thread(),
     };
+    if is_daemon {
+        builder.on_thread_start(spinney_engine::share_thread);
+    }
     // As much as the main thread has: a command nests deeply on its way through jobs, engine and git.
     let runtime = match builder.thread_stack_size(STACK_BYTES).enable_all().build() {
         Ok(runtime) => runtime,

@@ -19,10 +19,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use spinney_core::{Actor, Delivery, DeliveryStatus, Platform};
-use spinney_engine::Engine;
+use spinney_engine::{Engine, EngineThreads};
 use spinney_jobs::{Jobs, Launcher};
 use spinney_store::{Ownable, Owned};
-use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::Instant;
 
@@ -53,6 +52,7 @@ pub struct Orchestrator {
 
 #[derive(Debug)]
 struct Shared {
+    threads: EngineThreads,
     launcher: Arc<dyn Launcher>,
     adapters: Vec<Arc<dyn Adapter>>,
     inbox: Inbox,
@@ -77,10 +77,16 @@ struct Busy {
 impl Orchestrator {
     /// Over the engine of one account. `url`: where people find the daemon, without a slash at its end.
     #[must_use]
-    pub fn new(engine: Arc<Engine>, launcher: Arc<dyn Launcher>, adapters: Vec<Arc<dyn Adapter>>, url: String) -> Self {
+    pub fn new(
+        engine: Arc<Engine>,
+        threads: EngineThreads,
+        launcher: Arc<dyn Launcher>,
+        adapters: Vec<Arc<dyn Adapter>>,
+        url: String,
+    ) -> Self {
         let inbox = Inbox::new(engine.clone());
         let permits = Arc::new(Semaphore::new(AT_ONCE));
-        let shared = Shared { launcher, adapters, inbox, url, busy: Mutex::default(), permits };
+        let shared = Shared { threads, launcher, adapters, inbox, url, busy: Mutex::default(), permits };
         Self { shared: Arc::new(shared), engine }
     }
 
@@ -172,19 +178,18 @@ impl Orchestrator {
         Ok(!open.is_empty())
     }
 
-    /// Does the next step of a delivery on a thread of its own: it reads and writes files.
+    /// Does the next step of a delivery on one of the engine's threads.
     fn attend(&self, delivery: Delivery, lane: String, owned: Owned) {
         let this = self.clone();
-        let handle = Handle::current();
         tokio::spawn(async move {
             // Nobody closes it.
             let permit = this.shared.permits.clone().acquire_owned().await;
             let own = this.clone();
             let (platform, id) = (delivery.platform, delivery.id.clone());
-            let stepped = tokio::task::spawn_blocking(move || {
+            let stepped = this.shared.threads.run(move || async move {
                 let _permit = permit;
                 let taken = Taken { orchestrator: &own, lane: &lane, _owned: owned };
-                handle.block_on(own.step(&delivery, &lane));
+                own.step(&delivery, &lane).await;
                 drop(taken);
                 // The next of its lane can be attended to.
                 if delivery.status == DeliveryStatus::Received {

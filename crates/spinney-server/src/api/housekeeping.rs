@@ -150,10 +150,14 @@ pub(crate) async fn pools(
 ) -> Result<Response> {
     let engine = app.engine_of(&caller);
     let one = match &asked.repository {
-        Some(text) => Some(named::context(&engine, text).await?),
+        Some(text) => Some(named::repository(&engine, text).await?),
         None => None,
     };
     begin(&app, &caller, "pool.status", async move {
+        let one = match one {
+            Some(row) => Some(engine.require_repository(&row.id).await?),
+            None => None,
+        };
         Answer::ok(document::Pools::of(&housekeeping::pools(&engine, one.as_ref()).await?, Front::Api))
     })
     .await
@@ -169,8 +173,9 @@ pub(crate) struct ThePool {
 
 pub(crate) async fn fill_pool(State(app): State<App>, caller: Caller, Body(asked): Body<ThePool>) -> Result<Response> {
     let engine = app.engine_of(&caller);
-    let context = named::context(&engine, &asked.repository).await?;
+    let row = named::repository(&engine, &asked.repository).await?;
     begin(&app, &caller, "pool.fill", async move {
+        let context = engine.require_repository(&row.id).await?;
         let (_, filled) = engine.fill_pool(context, Patience::Person, &|_| {}).await?;
         Answer::ok(document::Filled::of(&filled.unwrap_or_default()))
     })
@@ -179,8 +184,9 @@ pub(crate) async fn fill_pool(State(app): State<App>, caller: Caller, Body(asked
 
 pub(crate) async fn drain_pool(State(app): State<App>, caller: Caller, Body(asked): Body<ThePool>) -> Result<Response> {
     let engine = app.engine_of(&caller);
-    let context = named::context(&engine, &asked.repository).await?;
+    let row = named::repository(&engine, &asked.repository).await?;
     begin(&app, &caller, "pool.drain", async move {
+        let context = engine.require_repository(&row.id).await?;
         Answer::ok(document::Drained::of(&engine.drain_pool(&context, &|_| {}).await?))
     })
     .await

@@ -21,6 +21,7 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::error::Result;
 use crate::idempotency;
+use crate::operations::Begun;
 
 /// How much of a prompt a list tells.
 const LISTED_PROMPT_CHARS: usize = 2000;
@@ -159,10 +160,15 @@ pub(crate) async fn create(
         busy: Busy::Wait,
         waits_for_room: true,
     };
-    let context = named::context(&engine, &asked.repository).await?;
-    let known = app.jobs(&engine)?;
-    let job = jobs::submit(&known, context, new).await?;
-    accepted(&engine, &known, &job).await
+    let row = named::repository(&engine, &asked.repository).await?;
+    let own = app.clone();
+    let begun = Begun::new(&app, move || async move {
+        let context = engine.require_repository(&row.id).await?;
+        let known = own.jobs(&engine)?;
+        let job = jobs::submit(&known, context, new).await?;
+        accepted(&engine, &known, &job).await
+    });
+    begun.end().await
 }
 
 async fn accepted(engine: &Engine, jobs: &Jobs<'_>, job: &Job) -> Result<Response> {
@@ -196,10 +202,13 @@ pub(crate) async fn cancel(
     Path(id): Path<String>,
     OptionalBody(asked): OptionalBody<CancelJob>,
 ) -> Result<Response> {
-    let engine = app.engine_of(&caller);
-    let known = app.jobs(&engine)?;
-    let job = named::job(&known, &id).await?;
-    accepted(&engine, &known, &jobs::cancel(&known, &job, asked.force).await?).await
+    let (engine, own) = (app.engine_of(&caller), app.clone());
+    let begun = Begun::new(&app, move || async move {
+        let known = own.jobs(&engine)?;
+        let job = named::job(&known, &id).await?;
+        accepted(&engine, &known, &jobs::cancel(&known, &job, asked.force).await?).await
+    });
+    begun.end().await
 }
 
 /// How a job is run again.
@@ -218,10 +227,13 @@ pub(crate) async fn retry(
     Path(id): Path<String>,
     OptionalBody(asked): OptionalBody<RetryJob>,
 ) -> Result<Response> {
-    let engine = app.engine_of(&caller);
-    let known = app.jobs(&engine)?;
-    let job = named::job(&known, &id).await?;
+    let (engine, own) = (app.engine_of(&caller), app.clone());
     let mark = subject.map(|Extension(idempotency::Subject(mark))| mark);
-    let job = jobs::retry(&known, &job, &Retry { mark, accept_held: asked.accept_held }).await?;
-    accepted(&engine, &known, &job).await
+    let begun = Begun::new(&app, move || async move {
+        let known = own.jobs(&engine)?;
+        let job = named::job(&known, &id).await?;
+        let job = jobs::retry(&known, &job, &Retry { mark, accept_held: asked.accept_held }).await?;
+        accepted(&engine, &known, &job).await
+    });
+    begun.end().await
 }

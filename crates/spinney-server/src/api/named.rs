@@ -4,7 +4,7 @@ use spinney_app::WorkRequest;
 use spinney_core::names::for_message;
 use spinney_core::{Job, JobId, Repository, RepositoryId, RepositoryName, Work};
 use spinney_core::{Workspace, WorkspaceId};
-use spinney_engine::{Context, Engine};
+use spinney_engine::Engine;
 use spinney_jobs::Jobs;
 
 use crate::error::{ApiError, Result};
@@ -23,12 +23,6 @@ pub(crate) async fn repository(engine: &Engine, text: &str) -> Result<Repository
         _ => None,
     };
     found.filter(|row| row.account == account && row.node == *node).ok_or_else(unknown)
-}
-
-/// Opens a repository that a request names.
-pub(crate) async fn context(engine: &Engine, text: &str) -> Result<Context> {
-    let row = repository(engine, text).await?;
-    Ok(engine.require_repository(&row.id).await?)
 }
 
 pub(crate) async fn workspace(engine: &Engine, text: &str) -> Result<Workspace> {

@@ -13,8 +13,8 @@ use super::named;
 use super::page::{self, Cursor};
 use crate::app::App;
 use crate::auth::Caller;
-use crate::error::Result;
-use crate::operations::{Answer, begin};
+use crate::error::{ApiError, Result};
+use crate::operations::{Answer, Begun, begin};
 
 /// Whose.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -31,8 +31,12 @@ pub(crate) async fn agents(
     Query(asked): Query<InRepository>,
 ) -> Result<Json<document::Agents>> {
     let engine = app.engine_of(&caller);
-    let context = named::context(&engine, &asked.repository).await?;
-    Ok(Json(document::Agents { agents: document::Agent::all(&context) }))
+    let row = named::repository(&engine, &asked.repository).await?;
+    let begun = Begun::new(&app, move || async move {
+        let context = engine.require_repository(&row.id).await?;
+        Ok::<_, ApiError>(document::Agents { agents: document::Agent::all(&context) })
+    });
+    Ok(Json(begun.end().await?))
 }
 
 pub(crate) async fn conflicts(
@@ -41,13 +45,11 @@ pub(crate) async fn conflicts(
     Query(asked): Query<InRepository>,
 ) -> Result<Response> {
     let engine = app.engine_of(&caller);
-    let context = named::context(&engine, &asked.repository).await?;
-    begin(
-        &app,
-        &caller,
-        "conflicts",
-        async move { Answer::ok(document::Conflicts::of(&engine.conflicts(&context).await?)) },
-    )
+    let row = named::repository(&engine, &asked.repository).await?;
+    begin(&app, &caller, "conflicts", async move {
+        let context = engine.require_repository(&row.id).await?;
+        Answer::ok(document::Conflicts::of(&engine.conflicts(&context).await?))
+    })
     .await
 }
 

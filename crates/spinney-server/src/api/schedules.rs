@@ -10,10 +10,13 @@ use super::extract::{Path, Query};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::error::Result;
+use crate::operations::Begun;
 use crate::schedules::{self, Change};
 
 pub(crate) async fn list(State(app): State<App>, caller: Caller) -> Result<Json<document::Schedules>> {
-    Ok(Json(schedules::load(&app, &app.engine_of(&caller)).await?))
+    let (engine, own) = (app.engine_of(&caller), app.clone());
+    let begun = Begun::new(&app, move || async move { schedules::load(&own, &engine).await });
+    Ok(Json(begun.end().await?))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -31,7 +34,7 @@ pub(crate) async fn run_now(
     Path((agent, name)): Named,
     Query(which): Query<WhichSchedule>,
 ) -> Result<Json<document::Schedule>> {
-    change(&app, &caller, (&agent, &name), &which, Change::RunNow).await
+    change(&app, &caller, (agent, name), which, Change::RunNow).await
 }
 
 pub(crate) async fn pause(
@@ -40,7 +43,7 @@ pub(crate) async fn pause(
     Path((agent, name)): Named,
     Query(which): Query<WhichSchedule>,
 ) -> Result<Json<document::Schedule>> {
-    change(&app, &caller, (&agent, &name), &which, Change::Pause).await
+    change(&app, &caller, (agent, name), which, Change::Pause).await
 }
 
 pub(crate) async fn resume(
@@ -49,16 +52,19 @@ pub(crate) async fn resume(
     Path((agent, name)): Named,
     Query(which): Query<WhichSchedule>,
 ) -> Result<Json<document::Schedule>> {
-    change(&app, &caller, (&agent, &name), &which, Change::Resume).await
+    change(&app, &caller, (agent, name), which, Change::Resume).await
 }
 
 async fn change(
     app: &App,
     caller: &Caller,
-    named: (&str, &str),
-    which: &WhichSchedule,
+    (agent, name): (String, String),
+    which: WhichSchedule,
     change: Change,
 ) -> Result<Json<document::Schedule>> {
-    let engine = app.engine_of(caller);
-    Ok(Json(schedules::change(app, &engine, named, which.repository.as_deref(), change).await?))
+    let (engine, own) = (app.engine_of(caller), app.clone());
+    let begun = Begun::new(app, move || async move {
+        schedules::change(&own, &engine, (&agent, &name), which.repository.as_deref(), change).await
+    });
+    Ok(Json(begun.end().await?))
 }

@@ -134,10 +134,11 @@ impl NewWorkspace {
 
 pub(crate) async fn create(State(app): State<App>, caller: Caller, Body(new): Body<NewWorkspace>) -> Result<Response> {
     let engine = app.engine_of(&caller);
-    let context = named::context(&engine, &new.repository).await?;
+    let row = named::repository(&engine, &new.repository).await?;
     let request = new.request()?;
     let after = app.clone();
     begin(&app, &caller, "workspace.create", async move {
+        let context = engine.require_repository(&row.id).await?;
         let created = workspaces::create(&engine, context, request, &|_| {}).await?;
         let document = document::ResolvedWorkspace::of(&engine, &created.resolution);
         let is_cold = created.is_made() && created.resolution.set_up_at.is_none();

@@ -169,6 +169,10 @@ fn read(reader: &mut LogReader) -> Result<Vec<Line>> {
 }
 
 /// Works with a file where that holds up nobody else.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a few lines of a file, for each who reads: the engine's threads are for longer work"
+)]
 async fn on_thread<T: Send + 'static>(
     mut reader: LogReader,
     work: impl FnOnce(&mut LogReader) -> Result<T> + Send + 'static,

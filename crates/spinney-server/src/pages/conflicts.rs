@@ -68,11 +68,14 @@ pub(crate) async fn show(State(app): State<App>, caller: Caller, Asked(asked): A
     let repositories = repositories.collect();
     let (mut found, mut is_slow) = (None, false);
     if let Some(id) = chosen {
-        let context = engine.require_repository(&id).await?;
         let live = engine.workspaces(Some(&id), Among::Live).await?;
         let ids: HashMap<String, String> =
             live.iter().map(|workspace| (workspace.name.to_string(), workspace.id.to_string())).collect();
-        let conflicts = within(&app, move || async move { Ok(engine.conflicts(&context).await?) }).await?;
+        let conflicts = within(&app, move || async move {
+            let context = engine.require_repository(&id).await?;
+            Ok(engine.conflicts(&context).await?)
+        });
+        let conflicts = conflicts.await?;
         is_slow = conflicts.is_none();
         found = conflicts.map(|conflicts| Found::new(&conflicts, &ids));
     }

@@ -87,7 +87,7 @@ pub(crate) async fn home(State(app): State<App>, caller: Caller, Asked(did): Ask
         orphans: load_orphans(&engine).await?,
         stuck: load_stuck(&engine).await?,
         room: Room::of(&engine, &workspaces, repositories.len()),
-        running: load_running(&engine, &jobs, &now).await?,
+        running: load_running(&app, &engine, &jobs, &now).await?,
     }))
 }
 
@@ -135,12 +135,12 @@ fn to_look_at(newest_first: &[Job]) -> Vec<&Job> {
     found
 }
 
-async fn load_running(engine: &Engine, jobs: &Jobs<'_>, now: &[Job]) -> Result<Vec<Running>> {
+async fn load_running(app: &App, engine: &Engine, jobs: &Jobs<'_>, now: &[Job]) -> Result<Vec<Running>> {
     let mut running = Vec::new();
     for job in now {
         let mut session = engine.store().read().await?.sessions_of(&job.id).await?.pop();
         let log = jobs.log(&job.id);
-        let read = tokio::task::spawn_blocking(move || last_doing(log)).await;
+        let read = app.on_thread(move || async move { last_doing(log) }).await;
         let (doing, taken) = read.ok().and_then(std::result::Result::ok).unwrap_or_default();
         if let (Some(session), Some(taken)) = (&mut session, taken) {
             taken.tell(session);

@@ -11,7 +11,7 @@ use spinney_core::{
 use spinney_engine::Engine;
 use spinney_store::{JobFilter, JobSearch};
 
-use super::answer::{Asked, Form, Id, Result, filled, lead, within};
+use super::answer::{Asked, Form, Id, PageError, Result, filled, lead, within};
 use super::bar::Bar;
 use super::diff::Diff;
 use super::frame::{Did, Frame};
@@ -23,6 +23,7 @@ use crate::api::page::{self, Cursor};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
+use crate::operations::Begun;
 
 /// How many jobs a page of the list has.
 const LISTED: u32 = 100;
@@ -136,7 +137,7 @@ pub(crate) async fn show(State(app): State<App>, caller: Caller, Id(id): Id<JobI
     let job = jobs.require(&id).await?;
     let mut sessions = jobs.sessions(&id).await?;
     let (reader, head) = (jobs.log(&id), jobs.log(&id));
-    let read = tokio::task::spawn_blocking(move || log::load(reader, head)).await;
+    let read = app.on_thread(move || async move { log::load(reader, head) }).await;
     let log = read.map_err(|_| ApiError::failed("the log could not be read"))??;
     drop(jobs);
     if let (Some(session), Some(taken)) = (sessions.last_mut(), log.taken) {
@@ -275,10 +276,13 @@ pub(crate) async fn cancel(
     Id(id): Id<JobId>,
     Form(form): Form<CancelFields>,
 ) -> Result {
-    let engine = app.engine_of(&caller);
-    let jobs = app.jobs(&engine)?;
-    let job = jobs.require(&id).await?;
-    spinney_app::jobs::cancel(&jobs, &job, form.force == "yes").await?;
+    let (engine, own, of) = (app.engine_of(&caller), app.clone(), id.clone());
+    let cancelled: Begun<_, PageError> = Begun::new(&app, move || async move {
+        let jobs = own.jobs(&engine)?;
+        let job = jobs.require(&of).await?;
+        Ok(spinney_app::jobs::cancel(&jobs, &job, form.force == "yes").await?)
+    });
+    cancelled.end().await?;
     lead(&format!("/jobs/{id}"), "cancelling")
 }
 
@@ -296,10 +300,13 @@ pub(crate) async fn retry(
     Id(id): Id<JobId>,
     Form(form): Form<RetryFields>,
 ) -> Result {
-    let engine = app.engine_of(&caller);
-    let jobs = app.jobs(&engine)?;
-    let job = jobs.require(&id).await?;
-    let how = Retry { mark: None, accept_held: form.accept_held == "yes" };
-    spinney_app::jobs::retry(&jobs, &job, &how).await?;
+    let (engine, own, of) = (app.engine_of(&caller), app.clone(), id.clone());
+    let retried: Begun<_, PageError> = Begun::new(&app, move || async move {
+        let jobs = own.jobs(&engine)?;
+        let job = jobs.require(&of).await?;
+        let how = Retry { mark: None, accept_held: form.accept_held == "yes" };
+        Ok(spinney_app::jobs::retry(&jobs, &job, &how).await?)
+    });
+    retried.end().await?;
     lead(&format!("/jobs/{id}"), "retried")
 }

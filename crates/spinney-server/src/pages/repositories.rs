@@ -11,7 +11,7 @@ use spinney_core::{BranchName, JobStatus, Platform, RepositoryId, WorkKind};
 use spinney_engine::{Among, Sizes, size};
 use spinney_jobs::Busy;
 
-use super::answer::{Asked, Form, Id, Result, filled, lead, parsed, patiently, within};
+use super::answer::{Asked, Form, Id, PageError, Result, filled, lead, parsed, patiently, within};
 use super::frame::{Did, Frame};
 use super::render;
 use super::rows::{JobRow, WorkspaceRow, running_in};
@@ -21,6 +21,7 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::background;
 use crate::error::ApiError;
+use crate::operations::Begun;
 
 /// How many of a repository's jobs are shown.
 const JOBS: u32 = 10;
@@ -180,13 +181,13 @@ pub(crate) async fn create_workspace(
     Form(form): Form<WorkFields>,
 ) -> Result {
     let engine = app.engine_of(&caller);
-    let context = engine.require_repository(&id).await?;
-    let request = form.request()?;
-    if request.work.is_none() {
-        return Err(ApiError::usage(InvalidRequest::NoWork.to_string()).into());
-    }
-    let after = app.clone();
+    let (after, of) = (app.clone(), id.clone());
     let made = within(&app, move || async move {
+        let context = engine.require_repository(&of).await?;
+        let request = form.request()?;
+        if request.work.is_none() {
+            return Err(ApiError::usage(InvalidRequest::NoWork.to_string()).into());
+        }
         let created = workspaces::create(&engine, context, request, &|_| {}).await?;
         let is_made = created.is_made();
         if is_made {
@@ -219,17 +220,21 @@ pub(crate) async fn start_job(
     Form(form): Form<JobFields>,
 ) -> Result {
     let engine = app.engine_of(&caller);
-    let context = engine.require_repository(&id).await?;
-    let empty = |_| ApiError::usage("the prompt is empty: say what to do");
-    let new = JobAsked {
-        id: None,
-        agent: parsed(&form.agent)?,
-        prompt: Prompt::new(form.prompt.replace("\r\n", "\n")).map_err(empty)?,
-        work: form.work.request()?,
-        names_repository: true,
-        busy: Busy::Wait,
-        waits_for_room: true,
-    };
-    let job = jobs::submit(&app.jobs(&engine)?, context, new).await?;
+    let own = app.clone();
+    let begun: Begun<_, PageError> = Begun::new(&app, move || async move {
+        let context = engine.require_repository(&id).await?;
+        let empty = |_| ApiError::usage("the prompt is empty: say what to do");
+        let new = JobAsked {
+            id: None,
+            agent: parsed(&form.agent)?,
+            prompt: Prompt::new(form.prompt.replace("\r\n", "\n")).map_err(empty)?,
+            work: form.work.request()?,
+            names_repository: true,
+            busy: Busy::Wait,
+            waits_for_room: true,
+        };
+        Ok(jobs::submit(&own.jobs(&engine)?, context, new).await?)
+    });
+    let job = begun.end().await?;
     lead(&format!("/jobs/{}", job.id), "started")
 }

@@ -17,6 +17,7 @@ use super::render;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::maintenance::{self, Chore};
+use crate::operations::Begun;
 use crate::schedules::{self, Change, NO_AGENT};
 
 #[derive(Template)]
@@ -155,23 +156,26 @@ pub(crate) struct ScheduleFields {
 }
 
 pub(crate) async fn run(State(app): State<App>, caller: Caller, Form(form): Form<ScheduleFields>) -> Result {
-    change(&app, &caller, &form, Change::RunNow).await?;
+    change(&app, &caller, form, Change::RunNow).await?;
     lead("/schedules", "ran")
 }
 
 pub(crate) async fn pause(State(app): State<App>, caller: Caller, Form(form): Form<ScheduleFields>) -> Result {
-    change(&app, &caller, &form, Change::Pause).await?;
+    change(&app, &caller, form, Change::Pause).await?;
     lead("/schedules", "paused")
 }
 
 pub(crate) async fn resume(State(app): State<App>, caller: Caller, Form(form): Form<ScheduleFields>) -> Result {
-    change(&app, &caller, &form, Change::Resume).await?;
+    change(&app, &caller, form, Change::Resume).await?;
     lead("/schedules", "resumed")
 }
 
-async fn change(app: &App, caller: &Caller, form: &ScheduleFields, change: Change) -> Result<()> {
-    let engine = app.engine_of(caller);
-    let repository = Some(form.repository.as_str()).filter(|name| !name.is_empty());
-    schedules::change(app, &engine, (&form.agent, &form.name), repository, change).await?;
+async fn change(app: &App, caller: &Caller, form: ScheduleFields, change: Change) -> Result<()> {
+    let (engine, own) = (app.engine_of(caller), app.clone());
+    let begun = Begun::new(app, move || async move {
+        let repository = Some(form.repository.as_str()).filter(|name| !name.is_empty());
+        schedules::change(&own, &engine, (&form.agent, &form.name), repository, change).await
+    });
+    begun.end().await?;
     Ok(())
 }
