@@ -34,7 +34,8 @@ fn round_the_door(text: &str) -> Vec<&'static str> {
         // A longer name is another one, as `context.git_options` or `DamagedWorktree`.
         let is_whole = |at: usize| {
             let (before, after) = (&code[..at], &code[at + pattern.len()..]);
-            !before.ends_with(is_name) && !(pattern.ends_with(is_name) && after.starts_with(is_name))
+            let is_longer = pattern.ends_with(is_name) && after.starts_with(is_name);
+            !before.ends_with(is_name) && !is_longer
         };
         let is_another_s_word = |at: usize| code[..at].ends_with("Provider::") || code[..at].ends_with('/');
         code.match_indices(pattern).any(|(at, _)| is_whole(at) && !is_another_s_word(at))

@@ -220,7 +220,7 @@ mod tests {
             Ownable::Daemon,
             Ownable::Sweep,
             Ownable::Measuring,
-            Ownable::Message { platform: Platform::Slack, id: "1".to_owned() },
+            Ownable::Message { platform: Platform::Api, id: "1".to_owned() },
         ]
     }
 
