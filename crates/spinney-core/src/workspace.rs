@@ -92,10 +92,21 @@ impl WorkspaceStatus {
     }
 }
 
+#[cfg(not(feature = "fail-points"))]
 words!(
     /// How a workspace is made on disk.
     Provider {
         Worktree = "worktree",
+    }
+);
+
+#[cfg(feature = "fail-points")]
+words!(
+    /// How a workspace is made on disk.
+    Provider {
+        Worktree = "worktree",
+        /// With a private git dir: for tests.
+        Clone = "clone",
     }
 );
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use spinney_core::names::{MAX_GENERATED_BYTES, slug};
 use spinney_core::workspace::Metadata;
 use spinney_core::{
-    BranchName, Event, Method, NodeId, Platform, Work, WorkKind, Workspace, WorkspaceId, WorkspaceStatus,
+    BranchName, Event, Method, NodeId, Platform, Provider, Work, WorkKind, Workspace, WorkspaceId, WorkspaceStatus,
 };
 use spinney_git::{POINTER_BYTES, WorktreeEntry, read_regular_text};
 use spinney_store::Connection;
@@ -200,7 +200,7 @@ impl Engine {
     pub(crate) async fn others(&self, context: &Context) -> Result<Vec<(PathBuf, Marker)>> {
         let mut others = Vec::new();
         for path in self.unlisted(context).await? {
-            let marker = tree::linked(context, &path).ok().and_then(|tree| Marker::load(tree.admin_dir()));
+            let marker = tree::open_at(context, &path).ok().and_then(|tree| Marker::load(tree.admin_dir()));
             others.extend(marker.filter(|marker| !self.is_of_this_home(marker)).map(|marker| (path, marker)));
         }
         Ok(others)
@@ -208,11 +208,10 @@ impl Engine {
 
     /// The linked worktrees of a repository that have no row.
     async fn unlisted(&self, context: &Context) -> Result<Vec<PathBuf>> {
-        let entries = context.load_worktrees().await?;
         let mut unlisted = Vec::new();
-        for entry in entries.into_iter().filter(|entry| !entry.is_main && entry.path.exists()) {
-            if !self.is_known(&entry.path).await? {
-                unlisted.push(entry.path);
+        for path in tree::places(context).await?.into_iter().filter(|path| path.exists()) {
+            if !self.is_known(&path).await? {
+                unlisted.push(path);
             }
         }
         Ok(unlisted)
@@ -261,6 +260,7 @@ impl Engine {
             base_branch,
             base_commit,
             path: worktree.path().to_owned(),
+            provider: Provider::Worktree,
             ready: true,
         };
         let workspace = Workspace {

@@ -15,7 +15,7 @@ use spinney_git::{ChangedPaths, MergeAttempt, Repository, StatusOptions};
 use crate::context::Context;
 use crate::crowd::ask_all;
 use crate::lookup::Among;
-use crate::tree::{Opened, Tree, open};
+use crate::tree::{self, Opened, Tree, open};
 
 use crate::{Engine, Result};
 
@@ -107,6 +107,9 @@ impl Engine {
             Err(error) => return look.without(error),
         };
         let Some(tip) = tip else { return look.without("it has no commit") };
+        if let Err(error) = tree::bring_in(context, workspace).await {
+            return look.without(error);
+        }
         let base = self.base_tip(context, workspace).await;
         match line(git, workspace, tip, base).await {
             Ok(line) => look.line = line,

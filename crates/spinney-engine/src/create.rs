@@ -169,6 +169,7 @@ impl Engine {
     /// still exists.
     async fn find_lost_branch(&self, context: &Context, workspace: &Workspace) -> Result<(CommitId, bool)> {
         let branch = &workspace.branch;
+        tree::bring_in(context, workspace).await?;
         if let Some(tip) = context.load_branch(branch).await? {
             return Ok((tip, true));
         }
@@ -363,6 +364,7 @@ impl Engine {
             base_branch: plan.base_branch.clone(),
             base_commit: plan.base_commit.clone(),
             path,
+            provider: tree::provider_of_new(),
             ready: false,
         };
         Workspace {

@@ -54,6 +54,7 @@ impl Engine {
                 return Err(Error::ForeignBranch { branch: branch.clone(), remote: remote.name });
             }
         }
+        tree::bring_in(context, workspace).await?;
         let ours = workspace.metadata.pushed_commit.clone().filter(|_| workspace.branch == *branch);
         let lease = ours.map_or(Lease::Absent, Lease::At);
         Ok(Some(tree::push(context, &remote.name, commit, branch, &lease, credential.as_ref()).await?))

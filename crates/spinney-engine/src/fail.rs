@@ -124,7 +124,7 @@ pub fn point(_name: &'static str) -> crate::Result<()> {
 }
 
 #[cfg(feature = "fail-points")]
-pub use armed::{arm, point};
+pub use armed::{arm, point, provider, use_provider};
 
 #[cfg(feature = "fail-points")]
 mod armed {
@@ -147,6 +147,18 @@ mod armed {
             (name.to_owned(), action.to_owned())
         };
         let _ = ARMED.set(text.split(',').filter(|part| !part.is_empty()).map(point).collect());
+    }
+
+    static PROVIDER: OnceLock<spinney_core::Provider> = OnceLock::new();
+
+    /// Makes the new workspaces of this process in another way.
+    pub fn use_provider(name: &str) {
+        let _ = PROVIDER.set(name.parse().expect("a provider"));
+    }
+
+    /// How this process makes new workspaces, where a test says so.
+    pub fn provider() -> Option<spinney_core::Provider> {
+        PROVIDER.get().copied()
     }
 
     /// Dies or fails here, if this point is armed.

@@ -7,7 +7,7 @@ use spinney_git::StatusOptions;
 use spinney_store::Port;
 
 use crate::context::Context;
-use crate::tree::{Opened, check_not_moved, open};
+use crate::tree::{self, Opened, check_not_moved, open};
 use crate::{Engine, Result};
 
 /// What a look into one tree found; `None` where git gave no answer.
@@ -83,7 +83,9 @@ impl Engine {
                 Some(branch) => Some(branch.to_string()),
                 None => Some("detached".to_owned()),
             };
-            if let (Some(tip), Some(base)) = (head.commit(), self.base_tip(context, workspace).await) {
+            if let (Some(tip), Some(base)) = (head.commit(), self.base_tip(context, workspace).await)
+                && tree::bring_in(context, workspace).await.is_ok()
+            {
                 details.distance = context.load_ahead_behind(tip, &base).await.ok();
                 let merge = context.load_merge(tip, &base, &workspace.base_commit).await;
                 details.merged = matches!(merge, Ok(Merge::Merged(_)));

@@ -177,6 +177,7 @@ impl Engine {
     /// What the way back needs, read while everything is still in place.
     async fn removal_of(&self, context: &Context, workspace: &Workspace, verdict: &Verdict) -> Result<RemoveData> {
         tree::check_nested(context, &workspace.path)?;
+        tree::bring_in(context, workspace).await?;
         let works = self.store.read().await?.works_of(&workspace.id).await?;
         let (branch, admin_name) = match tree::open(context, workspace) {
             Opened::Whole(tree) => {

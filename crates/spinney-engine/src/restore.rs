@@ -199,7 +199,10 @@ impl Engine {
         let tree = tree::require(context, workspace)?;
         if let Some(branch) = &data.rename {
             match tree.load_head().await? {
-                Head::Branch { .. } => tree.set_head(&lock, branch).await?,
+                Head::Branch { .. } => {
+                    tree::lend_branch(context, &lock, workspace, &tree, branch).await?;
+                    tree.set_head(&lock, branch).await?;
+                }
                 // It was on no branch and stays so; the branch is a name for where it is.
                 Head::Detached { commit, .. } if context.load_branch(branch).await?.is_none() => {
                     context.update_ref(&lock, &branch.local_ref(), &commit, None).await?;

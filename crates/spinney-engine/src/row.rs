@@ -1,7 +1,7 @@
 //! A new row for a workspace, from what its marker says.
 
 use spinney_core::workspace::Metadata;
-use spinney_core::{Platform, Populate, Provider, Timestamp, Workspace, WorkspaceStatus};
+use spinney_core::{Platform, Populate, Timestamp, Workspace, WorkspaceStatus};
 
 use crate::Engine;
 use crate::context::Context;
@@ -20,7 +20,7 @@ impl Engine {
             repository: context.repository.name.clone(),
             work: marker.work,
             title: None,
-            provider: Provider::Worktree,
+            provider: marker.provider,
             populate: Populate::Checkout,
             path: marker.path,
             branch: marker.branch,

@@ -53,6 +53,8 @@ mod pin_pack;
 mod pin_sources;
 mod pin_stamp;
 mod pin_whole;
+#[cfg(feature = "fail-points")]
+mod private;
 mod process;
 mod progress;
 mod push;

@@ -135,7 +135,8 @@ impl Repository {
 
     /// Starts building a call that changes the repository, with its lock.
     pub(crate) fn holding(&self, lock: &RepositoryLock) -> crate::Command {
-        debug_assert_eq!(lock.common_dir(), self.common_dir(), "the lock of another repository");
+        // A private git dir lies in the one whose objects it borrows, and has its lock.
+        debug_assert!(self.common_dir().starts_with(lock.common_dir()), "the lock of another repository");
         self.command().holding(lock)
     }
 }

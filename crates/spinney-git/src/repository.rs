@@ -34,6 +34,7 @@ struct Place {
     common_dir: PathBuf,
     root: Option<PathBuf>,
     bare: bool,
+    state_dir: PathBuf,
     packed_refs: PackedRefs,
 }
 
@@ -118,9 +119,20 @@ impl Repository {
 
     fn at(git: &Git, common_dir: PathBuf, root: Option<PathBuf>, bare: bool) -> Self {
         expect_patience("a repository is opened");
-        let place = Place { common_dir, root, bare, packed_refs: PackedRefs::default() };
+        let state_dir = common_dir.join("spinney");
+        let place = Place { common_dir, root, bare, state_dir, packed_refs: PackedRefs::default() };
         let silence = git.options().silence;
         Self { git: git.clone(), place: Arc::new(place), scratch: None, known_url: None, silence, guard: None }
+    }
+
+    /// A private git dir that borrows this repository's objects.
+    #[cfg(feature = "fail-points")]
+    pub(crate) fn private(&self, git_dir: &Path, tree: &Path) -> Self {
+        let root = tree.is_dir().then(|| tree.to_owned());
+        let (common_dir, packed_refs) = (git_dir.to_owned(), PackedRefs::default());
+        // What is written on the way is not to be seen in the git dir, which may be looked at and archived meanwhile.
+        let place = Place { common_dir, root, bare: false, state_dir: self.state_dir(), packed_refs };
+        Self { place: Arc::new(place), scratch: None, known_url: None, ..self.clone() }
     }
 
     /// The same repository for questions that make objects on the way: its calls write them into a directory that goes
@@ -200,7 +212,7 @@ impl Repository {
     /// Where Spinney keeps what belongs to the repository itself; it may not exist yet.
     #[must_use]
     pub fn state_dir(&self) -> PathBuf {
-        self.common_dir().join("spinney")
+        self.place.state_dir.clone()
     }
 
     pub(crate) fn require_state_dir(&self) -> Result<PathBuf> {

@@ -161,7 +161,15 @@ fn sow(sandbox: &Sandbox, tree: &Path, plant: Plant, text: &str) {
 /// Everything that a garbage collection would keep, as one text.
 #[track_caller]
 fn reachable_objects(repository: &TestRepository) -> String {
-    let script = "git rev-list --objects --all --indexed-objects | cut -d' ' -f1 | git cat-file --batch";
+    // Those of workspaces with a git dir of their own too, where it is whole, as in the trash.
+    let script = "git rev-list --objects --all --indexed-objects | cut -d' ' -f1 | git cat-file --batch
+        for own in .git/spinney/clones/* .git/spinney/*; do
+            case $own in */undo-* | */purge-* | *.partial) continue ;; esac
+            [ -d \"$own/objects\" ] && [ -f \"$own/HEAD\" ] || continue
+            export GIT_DIR=$own
+            git rev-list --objects --all --indexed-objects | cut -d' ' -f1 | git cat-file --batch
+        done
+        true";
     let mut shell = repository.sandbox().command("sh");
     process::start(shell.args(["-c", script]).current_dir(repository.path())).wait().ok().stdout
 }

@@ -38,6 +38,10 @@ fn main() -> ExitCode {
     if let Some(points) = environment.value("SPINNEY_FAIL") {
         spinney_engine::fail::arm(&points.to_string_lossy());
     }
+    #[cfg(feature = "fail-points")]
+    if let Some(provider) = environment.value("SPINNEY_PROVIDER") {
+        spinney_engine::fail::use_provider(&provider.to_string_lossy());
+    }
     completion::answer_shell(&environment);
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,

@@ -22,8 +22,9 @@ const LONG: Duration = Duration::from_secs(60);
 const ROUNDS: u64 = 24;
 
 /// Dies at every point of an operation, heals, and goes on; once with a healer that dies too, at each of its own steps.
-fn die_at_each(operation: &str, plants: &[Plant]) {
-    let mut wood = Wood::new(plants);
+fn die_at_each(provider: &str, operation: &str, plants: &[Plant]) {
+    let mut wood = Wood::of(Story::new().by(provider), plants);
+    assert_eq!(wood.story.show("issue-1").text("provider"), provider);
     let points = POINTS.iter().filter(|point| point.split_once('.').unwrap().0 == operation);
     // What a healer does by its own journal is the same with every git.
     let healers = if told("SPINNEY_TEST_GIT").is_some() { &[false][..] } else { &[false, true] };
@@ -47,57 +48,40 @@ fn die_at_each(operation: &str, plants: &[Plant]) {
     }
 }
 
-#[test]
-fn creation_survives_a_death_at_every_step() {
-    die_at_each("create", Plant::PLAIN);
+/// The same deaths, whatever makes the workspaces.
+macro_rules! by_each_provider {
+    ($($name:ident => $($operation:literal)+, $plants:expr;)*) => {
+        mod worktree {
+            $(
+                #[test]
+                fn $name() {
+                    $(super::die_at_each("worktree", $operation, $plants);)+
+                }
+            )*
+        }
+
+        mod clone {
+            $(
+                #[test]
+                fn $name() {
+                    $(super::die_at_each("clone", $operation, $plants);)+
+                }
+            )*
+        }
+    };
 }
 
-#[test]
-fn the_undoing_of_a_creation_survives_a_death_at_every_step() {
-    die_at_each("undo", Plant::PLAIN);
-}
-
-#[test]
-fn removal_survives_a_death_at_every_step() {
-    die_at_each("remove", Plant::PLAIN);
-}
-
-#[test]
-fn removal_of_a_detached_head_survives_a_death_at_every_step() {
-    die_at_each("remove", Plant::DETACHED);
-}
-
-#[test]
-fn restore_survives_a_death_at_every_step() {
-    die_at_each("restore", Plant::REBASING);
-}
-
-#[test]
-fn restore_from_an_archive_survives_a_death_at_every_step() {
-    die_at_each("unarchive", Plant::DETACHED);
-}
-
-#[test]
-fn purge_survives_a_death_at_every_step() {
-    die_at_each("purge", Plant::REBASING);
-}
-
-#[test]
-fn adoption_survives_a_death_at_every_step() {
-    die_at_each("adopt", Plant::PLAIN);
-}
-
-#[test]
-fn filling_the_pool_survives_a_death_at_every_step() {
-    die_at_each("warm", Plant::PLAIN);
-    die_at_each("refresh", Plant::PLAIN);
-    die_at_each("retire", Plant::PLAIN);
-}
-
-#[test]
-fn a_claim_survives_a_death_at_every_step() {
-    die_at_each("claim", Plant::PLAIN);
-    die_at_each("unclaim", Plant::PLAIN);
+by_each_provider! {
+    creation_survives_a_death_at_every_step => "create", super::Plant::PLAIN;
+    the_undoing_of_a_creation_survives_a_death_at_every_step => "undo", super::Plant::PLAIN;
+    removal_survives_a_death_at_every_step => "remove", super::Plant::PLAIN;
+    removal_of_a_detached_head_survives_a_death_at_every_step => "remove", super::Plant::DETACHED;
+    restore_survives_a_death_at_every_step => "restore", super::Plant::REBASING;
+    restore_from_an_archive_survives_a_death_at_every_step => "unarchive", super::Plant::DETACHED;
+    purge_survives_a_death_at_every_step => "purge", super::Plant::REBASING;
+    adoption_survives_a_death_at_every_step => "adopt", super::Plant::PLAIN;
+    filling_the_pool_survives_a_death_at_every_step => "warm" "refresh" "retire", super::Plant::PLAIN;
+    a_claim_survives_a_death_at_every_step => "claim" "unclaim", super::Plant::PLAIN;
 }
 
 #[test]
@@ -234,8 +218,7 @@ fn slow_story() -> Story {
 
 /// Issue 1 and further ones are made, removed, restored and purged, and each time somebody is killed in the middle.
 /// `SPINNEY_CRASH_ROUNDS` and `SPINNEY_CRASH_SEED` make it longer, and the same again.
-#[test]
-fn killed_at_random_nothing_is_lost() {
+fn kill_at_random(provider: &str) {
     let rounds = given("SPINNEY_CRASH_ROUNDS").unwrap_or(ROUNDS);
     let seed = given("SPINNEY_CRASH_SEED").unwrap_or_else(|| u64::from(std::process::id()));
     println!("{rounds} rounds with SPINNEY_CRASH_SEED={seed}");
@@ -252,14 +235,14 @@ fn killed_at_random_nothing_is_lost() {
         Deed::Drain,
         Deed::Claim,
     ];
-    let mut wood = Wood::of(slow_story(), Plant::REBASING);
+    let mut wood = Wood::of(slow_story().by(provider), Plant::REBASING);
     // How long each deed takes when nobody is killed: a delay is drawn from that.
     let mut usual: HashMap<String, Duration> = HashMap::new();
     let mut hit = 0;
     for round in 1..=rounds {
         if round % 60 == 0 {
             let plants = random.choose(&[Plant::PLAIN, Plant::DETACHED, Plant::REBASING]);
-            wood = Wood::of(slow_story(), plants);
+            wood = Wood::of(slow_story().by(provider), plants);
         }
         let (deed, victim) = (random.choose(&deeds), random.choose(&[Victim::Spinney, Victim::Git, Victim::All]));
         let line = wood.prepare(deed);
@@ -283,4 +266,14 @@ fn killed_at_random_nothing_is_lost() {
     println!("{hit} of {rounds} commands were hit before their end");
     // Of few, by chance, hardly one may be hit.
     assert!(rounds < ROUNDS || hit * 4 >= rounds, "only {hit} of {rounds} were hit: the delays are too long");
+}
+
+#[test]
+fn killed_at_random_nothing_is_lost() {
+    kill_at_random("worktree");
+}
+
+#[test]
+fn killed_at_random_no_clone_is_lost() {
+    kill_at_random("clone");
 }

@@ -28,8 +28,8 @@ enum State {
     Missing,
 }
 
-/// A repository that has what the kinds change, and a submodule.
-fn story() -> Story {
+/// A repository that has what the kinds change, and a submodule; a provider makes its workspaces.
+fn story(provider: &str) -> Story {
     let sandbox = Sandbox::new();
     let library = sandbox.repository("library").with_remote();
     let repository = sandbox.repository("app");
@@ -37,7 +37,7 @@ fn story() -> Story {
     let url = library.remote().url().to_owned();
     repository.git(&["submodule", "--quiet", "add", &url, "sub"]);
     repository.commit("more");
-    Story::of(repository.with_remote())
+    Story::of(repository.with_remote()).by(provider)
 }
 
 /// Fills a workspace with every kind, and brings it into a state.
@@ -66,8 +66,7 @@ fn plant(work: &Work, state: State, tokens: &mut Tokens) {
             work.stop_at_a_conflict("merge", &tokens.make("merged-ours"), &tokens.make("merged-theirs"));
         }
         State::Locked => {
-            work.git(&["worktree", "unlock", "."]);
-            work.git(&["worktree", "lock", "--reason", "on a portable disk", "."]);
+            fs::write(work.admin_dir().join("locked"), "on a portable disk").unwrap();
         }
     }
     for kind in TREE {
@@ -88,9 +87,10 @@ fn is_in_git(kind: &str) -> bool {
 }
 
 /// The cells of one state: make-room, cleanup, and `rm`, plain and forced.
-fn removers_meet(state: State) {
-    let story = story();
+fn removers_meet(provider: &str, state: State) {
+    let story = story(provider);
     let work = Work::new(&story, "1");
+    assert_eq!(story.show("issue-1").text("provider"), provider);
     let mut tokens = Tokens::default();
     plant(&work, state, &mut tokens);
     let before = work.snapshot();
@@ -157,8 +157,8 @@ fn assert_back(state: State, work: &Work, before: &support::work::Snapshot, when
 }
 
 /// The cells of one state where the database is lost: with the workspace alive, and with it in the trash.
-fn reconcile_meets(state: State) {
-    let story = story();
+fn reconcile_meets(provider: &str, state: State) {
+    let story = story(provider);
     let work = Work::new(&story, "1");
     let mut tokens = Tokens::default();
     plant(&work, state, &mut tokens);
@@ -202,34 +202,55 @@ fn reconciled(cli: &Cli) -> Value {
     first
 }
 
+/// The same cells, whatever makes the workspaces.
 macro_rules! states {
-    ($($name:ident, $reconcile:ident => $state:expr;)*) => {$(
-        #[test]
-        fn $name() {
-            removers_meet($state);
+    ($($name:ident, $reconcile:ident => $state:ident;)*) => {
+        mod worktree {
+            $(
+                #[test]
+                fn $name() {
+                    super::removers_meet("worktree", super::State::$state);
+                }
+
+                #[test]
+                fn $reconcile() {
+                    super::reconcile_meets("worktree", super::State::$state);
+                }
+            )*
         }
 
-        #[test]
-        fn $reconcile() {
-            reconcile_meets($state);
+        #[cfg(feature = "fail-points")]
+        mod clone {
+            $(
+                #[test]
+                fn $name() {
+                    super::removers_meet("clone", super::State::$state);
+                }
+
+                #[test]
+                fn $reconcile() {
+                    super::reconcile_meets("clone", super::State::$state);
+                }
+            )*
         }
-    )*};
+    };
 }
 
 states! {
-    removers_meet_a_clean_head, reconcile_meets_a_clean_head => State::Clean;
-    removers_meet_a_detached_head, reconcile_meets_a_detached_head => State::Detached;
-    removers_meet_a_rebase, reconcile_meets_a_rebase => State::MidRebase;
-    removers_meet_a_merge, reconcile_meets_a_merge => State::MidMerge;
-    removers_meet_a_persons_lock, reconcile_meets_a_persons_lock => State::Locked;
-    removers_meet_a_missing_directory, reconcile_meets_a_missing_directory => State::Missing;
+    removers_meet_a_clean_head, reconcile_meets_a_clean_head => Clean;
+    removers_meet_a_detached_head, reconcile_meets_a_detached_head => Detached;
+    removers_meet_a_rebase, reconcile_meets_a_rebase => MidRebase;
+    removers_meet_a_merge, reconcile_meets_a_merge => MidMerge;
+    removers_meet_a_persons_lock, reconcile_meets_a_persons_lock => Locked;
+    removers_meet_a_missing_directory, reconcile_meets_a_missing_directory => Missing;
 }
 
 /// Each kind alone, in a workspace whose branch is merged: what a sweep does. Gives all names, and those that went.
 fn sweep_meets_each_kind(
+    provider: &str,
     sweep: impl Fn(&Story, &[(&Kind, Work)]) -> Vec<String>,
 ) -> (Story, Tokens, Vec<String>, Vec<String>) {
-    let story = story();
+    let story = story(provider);
     let mut tokens = Tokens::default();
     let mut works = Vec::new();
     story.sandbox().write_config("[limits]\nmax_workspaces = 100\n[workspace]\nsubmodules = false\n");
@@ -261,9 +282,8 @@ fn sweep_meets_each_kind(
     (story, tokens, names, removed)
 }
 
-#[test]
-fn cleanup_meets_each_kind_alone() {
-    let (story, tokens, names, removed) = sweep_meets_each_kind(|story, works| {
+fn cleanup_meets_each_kind(provider: &str) {
+    let (story, tokens, names, removed) = sweep_meets_each_kind(provider, |story, works| {
         let report = story.cli.run(&["cleanup", "all", "--json"]).ok().json();
         let row = |name: &str| {
             let kept = report["kept"].as_array().unwrap().iter();
@@ -291,9 +311,8 @@ fn cleanup_meets_each_kind_alone() {
     tokens.assert_readable(&story, &[Place::Trees, Place::Live, Place::Refs], "restored");
 }
 
-#[test]
-fn make_room_meets_each_kind_alone() {
-    sweep_meets_each_kind(|story, works| {
+fn make_room_meets_each_kind(provider: &str) {
+    sweep_meets_each_kind(provider, |story, works| {
         story.cli.run(&["repo", "sync"]).ok();
         let limit = works.len().to_string();
         let full = story.cli.with_variable("SPINNEY_LIMITS__MAX_WORKSPACES", &limit);
@@ -309,4 +328,26 @@ fn make_room_meets_each_kind_alone() {
 
 fn names_of(rows: &Value) -> Vec<String> {
     rows.as_array().unwrap().iter().map(|row| Workspace(row.clone()).text("name").to_owned()).collect()
+}
+
+#[test]
+fn cleanup_meets_each_kind_alone() {
+    cleanup_meets_each_kind("worktree");
+}
+
+#[test]
+#[cfg(feature = "fail-points")]
+fn cleanup_meets_each_kind_alone_in_a_clone() {
+    cleanup_meets_each_kind("clone");
+}
+
+#[test]
+fn make_room_meets_each_kind_alone() {
+    make_room_meets_each_kind("worktree");
+}
+
+#[test]
+#[cfg(feature = "fail-points")]
+fn make_room_meets_each_kind_alone_in_a_clone() {
+    make_room_meets_each_kind("clone");
 }

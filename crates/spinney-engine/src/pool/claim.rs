@@ -86,6 +86,7 @@ impl Engine {
         let workspace = Workspace {
             id: row.id,
             path: row.path,
+            provider: row.provider,
             populate: row.populate,
             ..self.new_workspace(context, request, plan)
         };
@@ -181,9 +182,11 @@ impl Engine {
                     fail::point("claim.moved")?;
                 }
                 let lock = context.lock("new").await?;
+                tree::lend_branch(context, &lock, workspace, &tree, &workspace.branch).await?;
                 tree.continue_branch(&lock, &workspace.branch).await?;
             }
         }
+        tree::bring_in(context, workspace).await?;
         fail::point("claim.switched")?;
         let before = &data.member.copied;
         let carried = copy::carry_over(context, &workspace.path, before, Replace::Unchanged, observer).await?;

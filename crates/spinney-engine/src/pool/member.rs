@@ -279,6 +279,7 @@ impl Engine {
             base_branch: base.branch.clone(),
             base_commit: base.tip.clone(),
             path,
+            provider: tree::provider_of_new(),
             ready: false,
         };
         let mut member = as_member(self.new_row(context, marker, status), status)?;

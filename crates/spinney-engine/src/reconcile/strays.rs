@@ -17,13 +17,13 @@ use crate::{Engine, Error, Result, disk, events, home, links, pool};
 impl Engine {
     /// Worktrees that git knows and the store does not.
     pub(super) async fn reconcile_worktrees(&self, context: &Context, findings: &mut Findings) -> Result<()> {
-        for entry in context.load_worktrees().await?.into_iter().filter(|entry| !entry.is_main && !entry.bare) {
-            if self.store.read().await?.workspace_at(self.home.node(), &entry.path).await?.is_some() {
+        for path in tree::places(context).await? {
+            if self.store.read().await?.workspace_at(self.home.node(), &path).await?.is_some() {
                 continue;
             }
-            let shown = entry.path.display();
-            let Ok(tree) = tree::linked(context, &entry.path) else {
-                self.reconcile_missing(context, &entry.path, findings).await?;
+            let shown = path.display();
+            let Ok(tree) = tree::open_at(context, &path) else {
+                self.reconcile_missing(context, &path, findings).await?;
                 continue;
             };
             let Some(marker) = Marker::load(tree.admin_dir()) else {
@@ -225,6 +225,13 @@ impl Engine {
             if !findings.dry_run {
                 let _held = context.lock("cleanup").await?;
                 context.clear_if_stale(&lock);
+            }
+        }
+        for (tree, lock) in tree::stale_locks(context)? {
+            findings.done(format!("`{}` was left by a git that was killed", lock.display()), "deleted");
+            if !findings.dry_run {
+                let _held = context.lock("cleanup").await?;
+                tree.clear_if_stale(&lock);
             }
         }
         let open = self.store.read().await?.open_operations(self.home.node()).await?;

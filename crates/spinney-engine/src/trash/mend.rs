@@ -20,7 +20,9 @@ impl Engine {
         tree: &Path,
         admin_dir: &Path,
     ) -> Result<bool> {
-        if workspace.status != WorkspaceStatus::Trashed || admin_dir.exists() || !tree.exists() {
+        // A repository of its own can't be made anew; its commits are pinned.
+        let is_apart = tree::is_apart(workspace);
+        if workspace.status != WorkspaceStatus::Trashed || admin_dir.exists() || !tree.exists() || is_apart {
             return Ok(false);
         }
         let tip = context.load_branch(&workspace.branch).await?;

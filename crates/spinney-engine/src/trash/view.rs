@@ -26,9 +26,10 @@ impl View {
         else {
             return Ok(Self { admin_dir: admin_dir.to_owned(), made: false });
         };
-        // In the middle of a rebase HEAD is on no branch, and right as it is.
+        // In the middle of a rebase HEAD is on no branch, and right as it is. A repository of its own has its own branch.
         if !spinney_git::read_regular_text(&admin_dir.join("HEAD"), spinney_git::POINTER_BYTES)?.starts_with("ref:")
             || admin_dir.join("reftable").exists()
+            || !admin_dir.join("commondir").exists()
         {
             return Ok(Self { admin_dir: admin_dir.to_owned(), made: false });
         }

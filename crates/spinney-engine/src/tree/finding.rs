@@ -82,7 +82,7 @@ pub(crate) fn find_admin_dir_of(context: &Context, path: &Path) -> Result<Option
 }
 
 /// The admin dirs of a provider's live trees.
-fn admin_dirs(context: &Context, provider: &dyn Provider) -> Result<Vec<PathBuf>> {
+pub(super) fn admin_dirs(context: &Context, provider: &dyn Provider) -> Result<Vec<PathBuf>> {
     entries_of(&provider.admin_root(context.git().common_dir()))
 }
 

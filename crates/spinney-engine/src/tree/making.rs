@@ -82,6 +82,7 @@ pub(crate) async fn discard(
         move_if_there(&admin_dir, &admin_aside)?;
     }
     fail::point("undo.admin-moved")?;
+    provider::of(workspace).forget(context, &lock, workspace).await?;
     drop_made_branch(context, &lock, made_branch, commit).await?;
     drop(lock);
     fail::point("undo.branch")?;
@@ -111,7 +112,11 @@ pub(crate) async fn retire_admin_dir(context: &Context, workspace: &Workspace) -
     let stamp = spinney_core::Timestamp::now().as_millisecond();
     let rescue = format!("{}-lost-{stamp}", rescue_ref(&workspace.id));
     let message = format!("{}: {}", workspace.name, spinney_git::VANISHED);
-    context.git().pin_what_is_whole(&lock, &admin_dir, Some(&workspace.branch), &rescue, &message).await?;
+    let provider = provider::of(workspace);
+    let tree = provider.moved(context, &workspace.path, &admin_dir);
+    tree.repository().pin_what_is_whole(&lock, &admin_dir, Some(&workspace.branch), &rescue, &message).await?;
+    provider.bring_pin(context, &lock, workspace, &admin_dir, &rescue).await?;
+    provider.forget(context, &lock, workspace).await?;
     fail::point("create.lost-pinned")?;
     move_if_there(&admin_dir, &context.git().state_dir().join(format!("{}-lost-{stamp}", workspace.id)))?;
     fail::point("create.lost-retired")

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use spinney_core::account::LOCAL;
-use spinney_core::{BranchName, CommitId, NodeId, RepositoryName, Work, Workspace, WorkspaceId};
+use spinney_core::{BranchName, CommitId, NodeId, Provider, RepositoryName, Work, Workspace, WorkspaceId};
 
 use spinney_git::{SETTINGS_BYTES, read_regular};
 
@@ -31,6 +31,9 @@ pub(crate) struct Marker {
     pub base_branch: Option<BranchName>,
     pub base_commit: CommitId,
     pub path: PathBuf,
+    /// How it was made on disk.
+    #[serde(default = "linked", skip_serializing_if = "is_linked")]
+    pub provider: Provider,
     /// Whether it was ever handed out: from then on it holds work, whatever an older database says.
     #[serde(default)]
     pub ready: bool,
@@ -48,6 +51,7 @@ impl Marker {
             base_branch: workspace.base_branch.clone(),
             base_commit: workspace.base_commit.clone(),
             path: workspace.path.clone(),
+            provider: workspace.provider,
             ready: true,
         }
     }
@@ -85,6 +89,15 @@ pub(crate) struct Removal {
     /// Whether there was a tree to move; where there was one and it is not found, its disk may not be mounted.
     #[serde(default = "there_was")]
     pub had_tree: bool,
+}
+
+fn linked() -> Provider {
+    Provider::Worktree
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it so")]
+fn is_linked(provider: &Provider) -> bool {
+    *provider == Provider::Worktree
 }
 
 fn local() -> String {

@@ -4,6 +4,9 @@
 //! every git question about one workspace. Nothing outside this folder asks git about a workspace in another way. None of
 //! it deletes a tree in place: what goes is renamed first.
 
+mod bringing;
+#[cfg(feature = "fail-points")]
+mod clone;
 mod finding;
 pub(crate) mod homes;
 mod left_over;
@@ -19,6 +22,7 @@ mod tips;
 mod workspace;
 mod worktree;
 
+pub(crate) use bringing::{bring_in, is_apart, lend_branch, places, stale_locks};
 pub(crate) use finding::{
     all_admin_dirs_in, check_nested, check_not_moved, find_admin_dir, find_admin_dir_of, was_handed_out,
 };
@@ -27,8 +31,9 @@ pub(crate) use moving::{
     ASIDE, LOCKED_BY_SPINNEY, TRASH_BESIDE, bring_back, has_begun_to_move, lock_reason, move_if_there, move_to_trash,
     rescue_ref, set_locks_aside, trash_place, trashed_admin_dir,
 };
-pub(crate) use opening::{Opened, is_missing, is_of_other_home, linked, moved, open, require};
+pub(crate) use opening::{Opened, is_missing, is_of_other_home, linked, moved, open, open_at, require};
 pub use own_branch::OwnBranch;
+pub(crate) use provider::provider_of_new;
 pub(crate) use pushing::push;
 pub use tips::tip_ref;
 pub use workspace::Tree;

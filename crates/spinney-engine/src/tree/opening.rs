@@ -80,6 +80,12 @@ pub(crate) fn linked(context: &Context, path: &Path) -> spinney_git::Result<Tree
     LinkedWorktrees.open(context, path).map(Tree::new)
 }
 
+/// Opens the tree at a path that need not be a workspace, whoever provides it.
+pub(crate) fn open_at(context: &Context, path: &Path) -> spinney_git::Result<Tree> {
+    let others = || provider::all().find_map(|provider| provider.open(context, path).map(Tree::new).ok());
+    linked(context, path).or_else(|error| others().ok_or(error))
+}
+
 /// A workspace's tree and admin dir at other places than theirs, as in the trash.
 pub(crate) fn moved(context: &Context, workspace: &Workspace, path: &Path, admin_dir: &Path) -> Tree {
     Tree::new(provider::of(workspace).moved(context, path, admin_dir))

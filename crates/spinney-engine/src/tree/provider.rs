@@ -6,9 +6,11 @@
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 
-use spinney_core::{Provider as Name, Workspace};
+use spinney_core::{BranchName, Provider as Name, Workspace};
 use spinney_git::{RepositoryLock, Start, Worktree};
 
+#[cfg(feature = "fail-points")]
+use super::clone::PrivateClones;
 use super::worktree::LinkedWorktrees;
 use crate::Result;
 use crate::context::Context;
@@ -36,13 +38,68 @@ pub(super) trait Provider: Sync {
 
     /// The tree and the admin dir that were moved together, as into the trash: neither names the other any more.
     fn moved(&self, context: &Context, path: &Path, admin_dir: &Path) -> Worktree;
+
+    /// Makes the repository know the commits of a workspace that has a repository of its own, and its branch follow.
+    fn bring_in<'a>(
+        &self,
+        _context: &'a Context,
+        _lock: &'a RepositoryLock,
+        _workspace: &'a Workspace,
+        _admin_dir: &'a Path,
+    ) -> Step<'a, ()> {
+        Box::pin(async { Ok(()) })
+    }
+
+    /// Makes a pin the repository's that was written where the workspace has its commits.
+    fn bring_pin<'a>(
+        &self,
+        _context: &'a Context,
+        _lock: &'a RepositoryLock,
+        _workspace: &'a Workspace,
+        _admin_dir: &'a Path,
+        _name: &'a str,
+    ) -> Step<'a, ()> {
+        Box::pin(async { Ok(()) })
+    }
+
+    /// Makes a branch of the repository one of the workspace's too, at the same commit.
+    fn lend_branch<'a>(
+        &self,
+        _context: &'a Context,
+        _lock: &'a RepositoryLock,
+        _admin_dir: &'a Path,
+        _branch: &'a BranchName,
+    ) -> Step<'a, ()> {
+        Box::pin(async { Ok(()) })
+    }
+
+    /// Drops what was brought in; a pin has all of it, or nobody needs it.
+    fn forget<'a>(&self, _context: &'a Context, _lock: &'a RepositoryLock, _workspace: &'a Workspace) -> Step<'a, ()> {
+        Box::pin(async { Ok(()) })
+    }
+
+    /// Whether its trees have repositories of their own, whose commits must be brought in.
+    fn is_apart(&self) -> bool {
+        false
+    }
 }
 
 /// The table: which provider a name stands for.
 fn named(name: Name) -> &'static dyn Provider {
     match name {
         Name::Worktree => &LinkedWorktrees,
+        #[cfg(feature = "fail-points")]
+        Name::Clone => &PrivateClones,
     }
+}
+
+/// What a new workspace is made by.
+pub(crate) fn provider_of_new() -> Name {
+    #[cfg(feature = "fail-points")]
+    if let Some(name) = crate::fail::provider() {
+        return name;
+    }
+    Name::Worktree
 }
 
 /// The provider of a workspace, as its row says.

@@ -11,7 +11,7 @@
 use std::path::{Path, PathBuf};
 
 use spinney_core::{BranchName, Workspace};
-use spinney_git::{PinStamp, RepositoryLock};
+use spinney_git::{PinStamp, Repository, RepositoryLock};
 
 use super::finding::{find_admin_dir, nested_admin_dirs};
 use super::marker::Removal;
@@ -58,22 +58,26 @@ impl<'a> Rescue<'a> {
     /// Pins again where anything changed, after all has moved; `removal` then tells where HEAD is.
     pub async fn finish(&mut self, removal: &mut Removal) -> Result<()> {
         let admin_dir = trashed_admin_dir(self.context, &self.workspace.id);
-        if !admin_dir.is_dir() || self.stamp == Some(self.stamp(&admin_dir, removal)?) {
-            return Ok(());
+        if admin_dir.is_dir() && self.stamp != Some(self.stamp(&admin_dir, removal)?) {
+            self.pin_again(&admin_dir, removal).await?;
         }
+        provider::of(self.workspace).forget(self.context, self.lock, self.workspace).await
+    }
+
+    async fn pin_again(&mut self, admin_dir: &Path, removal: &mut Removal) -> Result<()> {
         // What is missing by now can't be helped: the tree has moved.
         self.forced = true;
-        let found = self.load_removal(&admin_dir, removal).await?;
+        let found = self.load_removal(admin_dir, removal).await?;
         if found != *removal {
-            found.write(&admin_dir)?;
+            found.write(admin_dir)?;
             *removal = found;
         }
-        self.pin(&admin_dir, &[], removal).await
+        self.pin(admin_dir, &[], removal).await
     }
 
     fn stamp(&self, admin_dir: &Path, removal: &Removal) -> Result<PinStamp> {
         let branches: Vec<&BranchName> = removal.branch.iter().chain([&self.workspace.branch]).collect();
-        Ok(self.context.git().pin_stamp(admin_dir, &branches)?)
+        Ok(self.git_of(admin_dir).pin_stamp(admin_dir, &branches)?)
     }
 
     /// Where HEAD is, by the admin dir's own word. A branch that somebody moved from elsewhere is not this worktree's
@@ -83,7 +87,7 @@ impl<'a> Rescue<'a> {
         let Ok(head) = tree.load_head().await else { return Ok(known.clone()) };
         let branch = head.branch().cloned();
         let tip = match &branch {
-            Some(branch) => self.context.git().load_branch(branch).await?,
+            Some(branch) => tree.repository().load_branch(branch).await?,
             None => None,
         };
         if branch == known.branch && tip.as_ref().is_some_and(|tip| !is_last_in_log(admin_dir, tip.as_str())) {
@@ -96,13 +100,16 @@ impl<'a> Rescue<'a> {
         // With a detached HEAD the recorded branch is still this workspace's.
         let own = &self.workspace.branch;
         let branch = removal.branch.as_ref().unwrap_or(own);
-        self.pin_one(admin_dir, Some(branch)).await?;
+        let git = self.git_of(admin_dir);
+        self.pin_one(&git, admin_dir, Some(branch)).await?;
         if branch != own {
-            self.pin_one(admin_dir, Some(own)).await?;
+            self.pin_one(&git, admin_dir, Some(own)).await?;
         }
+        let name = rescue_ref(&self.workspace.id);
+        provider::of(self.workspace).bring_pin(self.context, self.lock, self.workspace, admin_dir, &name).await?;
         // A worktree inside goes into the trash with the tree; what its own admin dir names stays alive too.
         for nested in nested {
-            self.pin_one(nested, None).await?;
+            self.pin_one(self.context.git(), nested, None).await?;
         }
         let (git, name) = (self.context.git(), rescue_ref(&self.workspace.id));
         let Some(pin) = git.load_ref(&name).await? else { return Ok(()) };
@@ -119,8 +126,14 @@ impl<'a> Rescue<'a> {
         Ok(())
     }
 
-    async fn pin_one(&mut self, admin_dir: &Path, branch: Option<&BranchName>) -> Result<()> {
-        let (git, name) = (self.context.git(), rescue_ref(&self.workspace.id));
+    /// The repository that has what the workspace's admin dir names.
+    fn git_of(&self, admin_dir: &Path) -> Repository {
+        let tree = provider::of(self.workspace).moved(self.context, &self.workspace.path, admin_dir);
+        tree.repository().clone()
+    }
+
+    async fn pin_one(&mut self, git: &Repository, admin_dir: &Path, branch: Option<&BranchName>) -> Result<()> {
+        let name = rescue_ref(&self.workspace.id);
         let message = format!("{}: {}", self.workspace.name, spinney_git::KEPT_ALIVE);
         if self.forced {
             let pinned = git.pin_what_is_whole(self.lock, admin_dir, branch, &name, &message).await?;

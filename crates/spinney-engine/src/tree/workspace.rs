@@ -92,6 +92,11 @@ impl Tree {
         self.git.load_operation_in_progress()
     }
 
+    /// Deletes a lock in its own repository, where no git holds it.
+    pub(crate) fn clear_if_stale(&self, lock: &Path) -> bool {
+        self.git.repository().clear_if_stale(lock)
+    }
+
     pub(crate) fn has_index_lock(&self) -> bool {
         self.git.has_index_lock()
     }

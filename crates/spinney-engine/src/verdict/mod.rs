@@ -136,6 +136,9 @@ impl Engine {
             base: self.base_tip(context, workspace).await,
             merged_head: beside.forge.and_then(|word| word.merged_head.clone()),
         };
+        if let Err(error) = tree::bring_in(context, workspace).await {
+            findings.unverifiable("what is committed in it", error);
+        }
         let merge = match open(context, workspace) {
             Opened::Whole(worktree) => {
                 Box::pin(self.judge_tree(context, workspace, &worktree, &upstream, &hold, &mut findings)).await
@@ -266,6 +269,9 @@ impl Engine {
 
     /// How a workspace's branch stands to its base, without a look at its files.
     pub(crate) async fn merge_of(&self, context: &Context, workspace: &Workspace) -> Merge {
+        if let Err(error) = tree::bring_in(context, workspace).await {
+            return Merge::Unknown { detail: error.to_string() };
+        }
         let tree = match open(context, workspace) {
             Opened::Whole(worktree) => Some(worktree),
             Opened::Missing => None,

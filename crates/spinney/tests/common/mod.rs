@@ -32,6 +32,12 @@ impl Story {
         Self { repository, cli, before }
     }
 
+    /// The same, whose new workspaces are made by a provider.
+    pub fn by(mut self, provider: &str) -> Self {
+        self.cli = self.cli.with_variable("SPINNEY_PROVIDER", provider);
+        self
+    }
+
     pub fn sandbox(&self) -> &Sandbox {
         self.repository.sandbox()
     }

@@ -83,6 +83,10 @@ fn haystacks(story: &Story, places: &[Place]) -> Vec<(&'static str, Vec<u8>)> {
             Place::Live => {
                 found.push(("live git dir", read_live(story)));
                 found.push(("live git dir", read_all(story, &story.repository.path().join(".git/worktrees"))));
+                // Of a git dir of its own, what refs lead to; its objects alone would be the repository's too.
+                for entry in fs::read_dir(state.join("clones")).into_iter().flatten() {
+                    found.push(("live git dir", read_all(story, &entry.unwrap().path().join("modules"))));
+                }
             }
             Place::Refs => found.push(("ref", read_refs(story, &story.repository.path().join(".git"), &[]))),
         }
@@ -140,8 +144,9 @@ fn read_refs(story: &Story, git_dir: &Path, more: &[&str]) -> Vec<u8> {
 
 /// What git keeps for the live worktrees of the repository.
 fn read_live(story: &Story) -> Vec<u8> {
-    let worktrees = story.repository.path().join(".git/worktrees");
-    let entries = fs::read_dir(worktrees).into_iter().flatten();
+    let git_dir = story.repository.path().join(".git");
+    let live = ["worktrees", "spinney/clones"].map(|place| git_dir.join(place));
+    let entries = live.iter().flat_map(fs::read_dir).flatten();
     entries.flat_map(|entry| read_refs(story, &entry.unwrap().path(), &["--reflog", "--indexed-objects"])).collect()
 }
 
