@@ -199,12 +199,15 @@ pub(super) fn fault(schema: &Schema, key: &Key, value: &toml::Value) -> Option<S
     }
 }
 
-/// Which platforms there are is known by the schema alone.
+/// Which platforms there are is known by the schema alone. What the default names is right though nobody declared it.
 fn unknown_platform(schema: &Schema, names: &toml::Value) -> Option<String> {
+    let texts = |value: &toml::Value| -> Vec<String> {
+        value.as_array().into_iter().flatten().filter_map(toml::Value::as_str).map(str::to_owned).collect()
+    };
     let known: Vec<_> = schema.origins().map(|platform| platform.to_string()).collect();
-    let names = names.as_array().into_iter().flatten().filter_map(toml::Value::as_str);
-    let unknown = names.into_iter().find(|name| !known.iter().any(|known| known == name))?;
-    Some(UnknownWord { word: unknown.to_owned(), known: known.join("`, `") }.to_string())
+    let usual = schema.keys.find(PERSISTENT_PLATFORMS).map(|known| texts(&known.default)).unwrap_or_default();
+    let unknown = texts(names).into_iter().find(|name| !known.contains(name) && !usual.contains(name))?;
+    Some(UnknownWord { word: unknown, known: known.join("`, `") }.to_string())
 }
 
 fn fault_in<T: DeserializeOwned>(keys: &Keys, key: &str, value: &toml::Value) -> Option<String> {
