@@ -60,7 +60,7 @@ fn the_api_refuses_a_repository_that_the_agent_does_not_work_on() {
         message.starts_with("agent `chatty` works on `") && message.ends_with("and not on `local/app`"),
         "{message}"
     );
-    assert!(error["hints"].to_string().contains("repo ls"), "{error}");
+    assert!(error["hints"].to_string().contains("GET /api/v1/repositories"), "{error}");
     two.assert_nothing_happened();
     let agents = client.get("/api/v1/agents?repository=local%2Fapp").expects(200).json();
     let problem = |name: &str| {
