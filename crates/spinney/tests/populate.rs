@@ -183,7 +183,8 @@ fn what_somebody_staged_in_a_template_or_moved_it_to_reaches_nobody() {
             assert_as_checked_out(&story, &made.path());
         }
         // A person's filling takes each of them out, so that one is left.
-        assert_eq!(states(&fill(&story, 1)), ["ready", "template"]);
+        let pool = fill(&story, 1);
+        assert_eq!(states(&pool), ["ready", "template"], "{pool:#}");
     }
 }
 
