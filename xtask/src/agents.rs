@@ -10,6 +10,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use crate::chore;
+use crate::needs::is_provided;
 use crate::npm;
 use crate::packages;
 
@@ -31,14 +32,23 @@ const CLAUDE: Agent = Agent {
     beside: None,
 };
 /// Run with `--agents`.
-const OTHERS: [Agent; 4] = [
-    // Speaks the Agent Client Protocol for Claude Code, which it brings.
+const OTHERS: [Agent; 5] = [
+    // Both speak the Agent Client Protocol for Claude Code, which they bring. The older one does not notice that nobody
+    // talks to it any more; the newer one tells tokens, cost and how full its context is.
     Agent {
         variable: "SPINNEY_TEST_CLAUDE_ACP",
         program: "claude-code-acp",
         package: "@zed-industries/claude-code-acp",
         version: "0.16.2",
         beside: None,
+    },
+    Agent {
+        variable: "SPINNEY_TEST_CLAUDE_AGENT_ACP",
+        program: "claude-agent-acp",
+        package: "@agentclientprotocol/claude-agent-acp",
+        version: "0.100.0",
+        // Debian's Node is too old for it.
+        beside: Some("node@22.23.3"),
     },
     Agent {
         variable: "SPINNEY_TEST_CODEX",
@@ -73,18 +83,18 @@ PATH=$bin:$PATH exec \"$bin/PROGRAM\" \"$@\"
 /// The programs that the tests shall use: each variable, and the path that it is set to.
 pub type Programs = Vec<(&'static str, PathBuf)>;
 
-/// Installs Claude Code, and the others too if they are `wanted`. Where nobody insists, tests go on without it.
-pub fn provide(wanted: bool) -> Result<Programs> {
-    let mut programs = Programs::new();
-    match CLAUDE.provide() {
-        Ok(program) => programs.push((CLAUDE.variable, program)),
-        Err(error) if wanted || env::var_os("CI").is_some() => return Err(error),
-        Err(error) => println!("== tests with Claude Code are left out: {error:#}\n"),
-    }
-    for agent in OTHERS.iter().filter(|_| wanted) {
-        programs.push((agent.variable, agent.provide()?));
-    }
-    Ok(programs)
+/// Whether those that are wanted are named, or were installed before.
+pub fn are_there(wants_others: bool) -> bool {
+    wanted(wants_others).all(|agent| is_provided(agent.variable, agent.place()))
+}
+
+/// Each program that is wanted: Claude Code, and the others too where somebody asks for them.
+pub fn provide(wants_others: bool) -> impl Iterator<Item = (&'static str, Result<(&'static str, PathBuf)>)> {
+    wanted(wants_others).map(|agent| (agent.program, agent.provide().map(|program| (agent.variable, program))))
+}
+
+fn wanted(wants_others: bool) -> impl Iterator<Item = &'static Agent> {
+    [&CLAUDE].into_iter().chain(OTHERS.iter().filter(move |_| wants_others))
 }
 
 impl Agent {
@@ -93,12 +103,17 @@ impl Agent {
         if let Some(program) = env::var_os(self.variable) {
             return Ok(program.into());
         }
-        let directory = chore::target_dir().join("agents").join(format!("{}-{}", self.program, self.version));
-        let program = directory.join(self.program);
+        let program = self.place()?;
         if !program.exists() {
-            self.install(&directory).with_context(|| format!("can't install `{}`", self.package))?;
+            let directory = program.parent().context("it has a directory")?;
+            self.install(directory).with_context(|| format!("can't install `{}`", self.package))?;
         }
-        path::absolute(program).context("the target directory has no path")
+        Ok(program)
+    }
+
+    fn place(&self) -> Result<PathBuf> {
+        let directory = chore::target_dir().join("agents").join(format!("{}-{}", self.program, self.version));
+        path::absolute(directory.join(self.program)).context("the target directory has no path")
     }
 
     fn install(&self, directory: &Path) -> Result<()> {
@@ -155,7 +170,7 @@ mod tests {
     fn each_program_has_a_variable_and_a_version_of_its_own() {
         let all = [&CLAUDE].into_iter().chain(&OTHERS);
         let variables: std::collections::HashSet<_> = all.clone().map(|agent| agent.variable).collect();
-        assert_eq!(variables.len(), 5);
+        assert_eq!(variables.len(), 6);
         assert!(all.into_iter().all(|agent| agent.version.split('.').count() == 3), "each is pinned");
     }
 }

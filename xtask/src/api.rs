@@ -28,8 +28,11 @@ pub fn run(arguments: &[&str]) -> Result<ExitCode> {
     let examples = parse(arguments)?;
     let program = provide()?;
     let mut command = chore::cargo();
-    command.args(["test", "--package", "spinney", "--features", "fail-points", "--test", "openapi"]);
-    command.args(["--", "--nocapture"]).env(VARIABLE, program).env("SPINNEY_TEST_API_EXAMPLES", examples.to_string());
+    command.args(["test", "--package", "spinney", "--features", "fail-points", "--test", "suite"]);
+    command
+        .args(["daemon::openapi::", "--", "--nocapture"])
+        .env(VARIABLE, program)
+        .env("SPINNEY_TEST_API_EXAMPLES", examples.to_string());
     let heading = format!("the API against its description, {examples} requests an operation");
     Ok(chore::step(&heading, &mut command)?.unwrap_or(ExitCode::SUCCESS))
 }

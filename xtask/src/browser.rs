@@ -6,28 +6,20 @@ use std::path::PathBuf;
 use crate::agents::Programs;
 use crate::packages;
 
-/// Each variable that names a program to the tests, what the program may be called, and the package it is in.
-const PROGRAMS: [(&str, &[&str], &str); 2] = [
-    ("SPINNEY_TEST_CHROMIUM", &["chromium", "chromium-browser", "google-chrome"], "chromium"),
-    ("SPINNEY_TEST_CHROMEDRIVER", &["chromedriver"], "chromium-driver"),
+/// Each variable that names a program to the tests, and what the program may be called.
+const PROGRAMS: [(&str, &[&str]); 2] = [
+    ("SPINNEY_TEST_CHROMIUM", &["chromium", "chromium-browser", "google-chrome"]),
+    ("SPINNEY_TEST_CHROMEDRIVER", &["chromedriver"]),
 ];
 
-/// Finds them, and installs Debian's packages where one is missing. Tests in a browser fail where they can't be had.
-pub fn provide() -> Programs {
-    let found = find();
-    if found.len() == PROGRAMS.len() {
-        return found;
-    }
-    let packages = PROGRAMS.map(|(_, _, package)| package);
-    if let Err(error) = packages::install("Chromium", &packages) {
-        println!("== tests in a browser will fail: {error:#}\n");
-    }
-    find()
+/// Whether both are there.
+pub fn is_there() -> bool {
+    find().len() == PROGRAMS.len()
 }
 
 /// Those that the caller's environment names, or else those on `PATH`.
-fn find() -> Programs {
-    let programs = PROGRAMS.iter().filter_map(|(variable, names, _)| {
+pub fn find() -> Programs {
+    let programs = PROGRAMS.iter().filter_map(|(variable, names)| {
         let named = env::var_os(variable).map(PathBuf::from);
         let program = named.or_else(|| names.iter().find_map(|name| packages::find(name)))?;
         Some((*variable, program))

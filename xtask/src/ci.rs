@@ -1,4 +1,4 @@
-//! `cargo xtask ci`: format, lints, tests.
+//! `cargo xtask ci`: format, spelling, lints, tests.
 
 use std::process::ExitCode;
 
@@ -7,8 +7,9 @@ use anyhow::Result;
 use crate::{chore, test};
 
 pub fn run() -> Result<ExitCode> {
-    let checks: [(&str, &[&str]); 2] = [
+    let checks: [(&str, &[&str]); 3] = [
         ("format", &["fmt", "--all", "--check"]),
+        ("spelling", &["xtask", "spell"]),
         (
             "lints",
             &[

@@ -18,8 +18,8 @@ pub fn run(arguments: &[&str]) -> Result<ExitCode> {
     }
     let Options { rounds, seed } = parse(arguments, ROUNDS)?;
     let mut command = chore::cargo();
-    command.args(["test", "--package", "spinney", "--features", "fail-points", "--test", "crash"]);
-    command.args(["--", "--nocapture"]).env("SPINNEY_CRASH_ROUNDS", rounds.to_string());
+    command.args(["test", "--package", "spinney", "--features", "fail-points", "--test", "suite"]);
+    command.args(["recovery::crash::", "--", "--nocapture"]).env("SPINNEY_CRASH_ROUNDS", rounds.to_string());
     if let Some(seed) = seed {
         command.env("SPINNEY_CRASH_SEED", seed.to_string());
     }
@@ -37,8 +37,10 @@ fn run_serve(arguments: &[&str]) -> Result<ExitCode> {
     // PostgreSQL's programs come last, so that they hide nothing.
     let paths = env::split_paths(&path).chain([programs.directory]);
     let mut command = chore::cargo();
-    command.args(["test", "--release", "--package", "spinney", "--test", "serve_death"]);
-    command.args(["--", "--nocapture", "--test-threads=1"]).env("SPINNEY_SERVE_CRASH_ROUNDS", rounds.to_string());
+    command.args(["test", "--release", "--package", "spinney", "--test", "suite"]);
+    command
+        .args(["measured::daemon_death::", "--", "--nocapture", "--test-threads=1"])
+        .env("SPINNEY_SERVE_CRASH_ROUNDS", rounds.to_string());
     command.env("PATH", env::join_paths(paths)?).env("SPINNEY_TEST_POSTGRES_URL", cluster.url());
     let heading = format!("the daemon killed {rounds} times under load");
     Ok(chore::step(&heading, &mut command)?.unwrap_or(ExitCode::SUCCESS))

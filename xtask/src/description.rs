@@ -15,18 +15,31 @@ const VERSION: &str = "23.0.2";
 /// The only file of the package that is needed, and a small part of it.
 const FILE: &str = "package/generated/api.github.com.json";
 
-/// Where the description is; fetched where it is missing.
-pub fn find_or_fetch() -> Result<PathBuf> {
-    let directory = path::absolute(chore::target_dir().join("descriptions")).context("the target directory is odd")?;
-    let file = directory.join(format!("github-{VERSION}.json"));
+/// Whether it was fetched before.
+pub fn is_there() -> bool {
+    place().is_ok_and(|file| file.is_file())
+}
+
+fn place() -> Result<PathBuf> {
+    let file = chore::target_dir().join("descriptions").join(format!("github-{VERSION}.json"));
+    path::absolute(file).context("the target directory is odd")
+}
+
+/// Names the file to the tests.
+const VARIABLE: &str = "SPINNEY_TEST_GITHUB_DESCRIPTION";
+
+/// The variable that names the description to the tests; fetched where it is missing.
+pub fn provide() -> Result<(&'static str, PathBuf)> {
+    let file = place()?;
+    let directory = file.parent().context("it has a directory")?;
     if !file.is_file() {
         println!("== fetching GitHub's API description");
         let start = Instant::now();
-        fs::create_dir_all(&directory).with_context(|| format!("can't make `{}`", directory.display()))?;
-        fetch(&directory, &file)?;
+        fs::create_dir_all(directory).with_context(|| format!("can't make `{}`", directory.display()))?;
+        fetch(directory, &file)?;
         println!("== fetching GitHub's API description: done in {:.1} s\n", start.elapsed().as_secs_f64());
     }
-    Ok(file)
+    Ok((VARIABLE, file))
 }
 
 fn fetch(directory: &Path, file: &Path) -> Result<()> {

@@ -31,14 +31,15 @@ pub fn run(arguments: &[&str]) -> Result<ExitCode> {
         }
         // What a runtime's output may look like; its programs are of others, too.
         let mut command = chore::cargo();
-        command.args(["test", "--quiet", "--package=spinney-jobs", "--test=runtimes", "hostile"]);
+        command.args(["test", "--quiet", "--package=spinney-jobs", "--test=suite", "runtimes::hostile::"]);
         let heading = format!("round {round}, hostile output of agents");
         if let Some(code) = chore::step(&heading, command.env("PROPTEST_CASES", CASES))? {
             return Ok(code);
         }
         // Trees that are removed, interfered with, purged and restored.
         let mut command = chore::cargo();
-        command.args(["test", "--quiet", "--package=spinney", "--features=fail-points", "--test=loss_model"]);
+        command.args(["test", "--quiet", "--package=spinney", "--features=fail-points", "--test=suite"]);
+        command.arg("removal::loss_model::");
         let heading = format!("round {round}, {LOSS_CASES} trees that nothing may be lost of");
         if let Some(code) = chore::step(&heading, command.env("SPINNEY_LOSS_CASES", LOSS_CASES))? {
             return Ok(code);

@@ -13,10 +13,15 @@ mod crash;
 mod description;
 mod fuzz;
 mod gits;
+mod left_out;
+mod mcp;
+mod needs;
 mod npm;
 mod packages;
 mod part;
 mod postgres;
+mod soak;
+mod strings;
 mod telegram;
 mod test;
 mod venv;
@@ -31,7 +36,8 @@ Usage: cargo xtask <CHORE>
 Chores:
   test [--agents] [-- ARGS]
                   runs all tests, with a throw-away PostgreSQL, those of the daemon with their stores on that, too,
-                  and those that touch git with every git on PATH;
+                  and those that touch git with every git on PATH; what is missing is installed where that is possible,
+                  else told, and the tests that need it are left out;
                   ARGS go to `cargo test` (with `-p CRATE` among them, only that crate is tested). Claude Code is
                   installed for them; with `--agents` Codex, Gemini CLI and opencode, too
   test --api [--examples N]
@@ -46,8 +52,13 @@ Chores:
   crash --serve [--rounds N]
                   kills the daemon, as it is released, N times under the load that the bench puts on it, on SQLite
                   and on PostgreSQL
+  soak [--jobs N]
+                  leaves a daemon alone for a year of short days with N jobs, which end in every way, and prints what is
+                  left of them, and why
   fuzz [--minutes N]
                   tries the parsers, verifiers and names with many more cases than their tests do, for so long
+  strings [FILE]  prints every text that people can see, with its place, or writes it to FILE
+  spell           looks for misspelt words in all of them
   ci              checks format and lints, then runs all tests
 ";
 
@@ -67,6 +78,10 @@ fn main() -> ExitCode {
         ["bench", rest @ ..] => bench::run(rest),
         ["crash", rest @ ..] => crash::run(rest),
         ["fuzz", rest @ ..] => fuzz::run(rest),
+        ["soak", rest @ ..] => soak::run(rest),
+        ["strings"] => strings::print(None),
+        ["strings", file] => strings::print(Some(file)),
+        ["spell"] => strings::spell(),
         ["ci"] => ci::run(),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

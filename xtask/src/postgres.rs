@@ -55,12 +55,15 @@ impl Programs {
         if let Some(found) = Self::find() {
             return Ok(found);
         }
-        // With it come the shells whose completion is tested where they are.
-        packages::install("PostgreSQL", &["postgresql", "zsh", "fish"])?;
+        packages::install("PostgreSQL", &["postgresql"])?;
         Self::find().context("PostgreSQL is installed, but its programs are not to be found")
     }
 
-    fn find() -> Option<Self> {
+    pub fn are_there() -> bool {
+        Self::find().is_some()
+    }
+
+    pub fn find() -> Option<Self> {
         let path = env::var_os("PATH").unwrap_or_default();
         Self::newest_below(Path::new(DEBIAN_DIRECTORY))
             .or_else(|| env::split_paths(&path).find(|directory| is_complete(directory)))
@@ -159,6 +162,8 @@ fn server_user() -> Result<(u32, u32)> {
 mod tests {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
+    use spinney_testkit::left_out_without;
+
     use super::*;
 
     /// A directory that the server's user may write too, as `/tmp` is.
@@ -197,9 +202,7 @@ mod tests {
 
     #[test]
     fn a_server_starts_answers_and_leaves_nothing_behind() {
-        let Some(programs) = Programs::find() else {
-            panic!("needs PostgreSQL: run `cargo xtask test`");
-        };
+        let programs = Programs::find().unwrap_or_else(|| left_out_without("PostgreSQL"));
         let cluster = Cluster::start(&programs).unwrap();
         let (directory, url) = (cluster.directory.clone(), cluster.url());
         let psql =
@@ -212,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_server_ends_with_the_one_who_started_it() {
-        let programs = Programs::find().expect("needs PostgreSQL: run `cargo xtask test`");
+        let programs = Programs::find().unwrap_or_else(|| left_out_without("PostgreSQL"));
         assert_ends(Cluster::start(&programs).unwrap());
     }
 

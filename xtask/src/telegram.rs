@@ -6,21 +6,31 @@ use std::path::{self, PathBuf};
 use anyhow::{Context, Result};
 
 use crate::chore;
+use crate::needs::is_provided;
 use crate::npm;
 
 /// Names the directory to the tests.
-pub const VARIABLE: &str = "SPINNEY_TEST_TELEGRAM";
+const VARIABLE: &str = "SPINNEY_TEST_TELEGRAM";
 const VERSION: &str = "4.2.1";
 
-/// Where it is, in `node_modules`; installed where it is missing.
-pub fn find_or_install() -> Result<PathBuf> {
-    if let Some(directory) = env::var_os(VARIABLE) {
-        return Ok(directory.into());
-    }
+/// Whether it is named, or was installed before.
+pub fn is_there() -> bool {
+    is_provided(VARIABLE, place())
+}
+
+fn place() -> Result<PathBuf> {
     let directory = path::absolute(chore::target_dir().join(format!("telegram-test-api-{VERSION}")));
-    let directory = directory.context("the target directory is odd")?;
+    directory.context("the target directory is odd")
+}
+
+/// The variable that names it to the tests, in `node_modules`; installed where it is missing.
+pub fn provide() -> Result<(&'static str, PathBuf)> {
+    if let Some(directory) = env::var_os(VARIABLE) {
+        return Ok((VARIABLE, directory.into()));
+    }
+    let directory = place()?;
     if !directory.is_dir() {
         npm::install(&[&format!("telegram-test-api@{VERSION}")], &directory, |_| Ok(()))?;
     }
-    Ok(directory)
+    Ok((VARIABLE, directory))
 }

@@ -4,6 +4,8 @@ use spinney_core::work::{InvalidWork, parse_number};
 use spinney_core::{BranchName, CommitId, JobRequest, Platform, Work, WorkKind};
 use spinney_engine::Request;
 
+use crate::page::MAX_LIMIT;
+
 /// A piece of work that wants its workspace, or an agent. Everything but the work is a hint.
 #[derive(Debug, Clone)]
 pub struct WorkRequest {
@@ -38,11 +40,11 @@ pub struct WorkRequest {
 pub enum InvalidRequest {
     #[error("no work is named")]
     NoWork,
-    #[error("a head and a fork are of a pull request")]
+    #[error("a head and a fork go with a pull request")]
     HeadWithoutPullRequest,
-    #[error("a commit is of a pull request or a review")]
+    #[error("a commit goes with a pull request or a review")]
     CommitWithoutPullRequest,
-    #[error("a branch names a task, and no other work")]
+    #[error("a branch goes with a task, and with no other work")]
     BranchOfOtherWork,
     #[error("work of the kind `job` is a job's own")]
     JobsOwnWork,
@@ -54,6 +56,39 @@ pub enum InvalidRequest {
     EmptyPrompt,
     #[error("the prompt has a zero byte in it")]
     ZeroByteInPrompt,
+    #[error("a title, a text or a draft needs a pull request, but the request asks for none")]
+    NoPullRequestToDescribe,
+    #[error("a text has a zero byte in it")]
+    ZeroByteInText,
+    #[error("a message or a title is empty")]
+    EmptyText,
+    #[error("`limit` is 1 to {MAX_LIMIT}, not {given}")]
+    Limit { given: u32 },
+    #[error("`cursor` was not given by `next`")]
+    Cursor,
+}
+
+impl InvalidRequest {
+    /// Says it in the words of the fields that requests have, in the API and in tools.
+    #[must_use]
+    pub fn in_fields(&self) -> String {
+        match self {
+            Self::NoWork => "no work is named: `kind` and `key` name one".to_owned(),
+            Self::HeadWithoutPullRequest => "`head` and `fork` go with the kind `pr`".to_owned(),
+            Self::CommitWithoutPullRequest => "`sha` goes with the kinds `pr` and `review`".to_owned(),
+            Self::BranchOfOtherWork => "`branch` goes with the kind `task`, or stands alone".to_owned(),
+            Self::HalfNamed => "`kind` and `key` go together".to_owned(),
+            Self::Key(error) => format!("`key`: {error}"),
+            Self::EmptyPrompt => "`prompt` is empty".to_owned(),
+            Self::ZeroByteInPrompt => "`prompt` has a zero byte in it".to_owned(),
+            Self::NoPullRequestToDescribe => {
+                "`title`, `body` and `draft` do not go with `pull_request` = `false`".to_owned()
+            }
+            Self::ZeroByteInText | Self::EmptyText | Self::JobsOwnWork | Self::Limit { .. } | Self::Cursor => {
+                self.to_string()
+            }
+        }
+    }
 }
 
 impl WorkRequest {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AccountName, JobId, NodeId, RepositoryName, TokenName, WorkspaceId, WorkspaceName};
+use crate::{AccountName, AgentName, CommitId, JobId, NodeId, RepositoryName, TokenName, WorkspaceId, WorkspaceName};
 
 /// One thing that whoever asked can do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +16,8 @@ pub enum Advice {
     MountForWriting,
     SeeWhoOwnsPlace,
     SeeWhoOwnsFile,
+    AskOwner,
+    AskOwnerOrChooseBranch,
     FreeSpace,
     FreeSpaceOrLowerLimit,
     UseTheOtherHome,
@@ -26,9 +28,11 @@ pub enum Advice {
     MountTreeRoot,
     DeclareTreesGone { path: String, marker: String },
     InstallGit,
+    InstallProgram { agent: AgentName, command: Option<String> },
     CheckStoreUrl,
     WaitForStore,
     PutBackupInPlace,
+    PutStoreTogether { store: String, files: Vec<String> },
     SeeVersion,
 
     // Configuration: what its own schema says of a key.
@@ -52,6 +56,8 @@ pub enum Advice {
     EndProcessAndRepeat,
     LetGoOnOrKill { pid: u32 },
     WorkOnItThere,
+    BeginAtNewest,
+    LeaveExpiryOut,
 
     // Repositories and remotes.
     ListRepositories,
@@ -69,6 +75,7 @@ pub enum Advice {
     CheckNetwork,
     SetUpCredentials,
     SetUpCredentialsOrNameToken,
+    SetForgeTokenOrCredentials { variable: String },
     SetUpCredentialsForClone,
     ExportVariable { variable: String },
     SyncBranches,
@@ -83,7 +90,10 @@ pub enum Advice {
 
     // Workspaces and branches.
     ListWorkspaces,
+    NameOrEnterWorkspace,
+    DidYouMean { name: String },
     NameWorkspaceById,
+    NameOtherRepository { workspace: WorkspaceName, repository: RepositoryName },
     ShowWorkspace { workspace: WorkspaceName },
     Restore { workspace: WorkspaceName, id: WorkspaceId },
     RestoreOnBranch { workspace: WorkspaceName },
@@ -107,6 +117,7 @@ pub enum Advice {
     CheckObjects,
     MakeIndexAnew { path: String },
     DeclareSafe { path: String },
+    AllowTransport { transport: String },
     NameImportSource,
 
     // Jobs, agents and schedules.
@@ -121,6 +132,10 @@ pub enum Advice {
     Retry { job: JobId },
     AcceptHeld { job: JobId, without_lost: bool },
     TakeOutAndRetry { job: JobId },
+    DeliverHeld { workspace: WorkspaceName, commit: CommitId },
+    TakeOutCopied,
+    AcceptRemote,
+    NameForge,
     MergeBack { workspace: WorkspaceName, refs: String },
     SeeStatusOf { workspace: WorkspaceName },
     DaemonClones,

@@ -36,7 +36,7 @@ async fn claims(home: PathBuf, repository: PathBuf, count: usize, label: &str) -
     for number in 0..count {
         let request = Request::new(Work::task(&format!("{label} {number}"))?);
         let start = Instant::now();
-        let context = engine.repository(None, &repository).await?;
+        let context = engine.find_context(None, &repository).await?;
         let (_, resolution) = engine.resolve(context, &request, &|_| {}).await?;
         let micros = start.elapsed().as_micros();
         claims.push(json!({ "micros": u64::try_from(micros)?, "warm": resolution.set_up_at.is_some() }));

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use spinney_core::config::ConfigError;
 use spinney_core::names::for_message;
-use spinney_core::{AccountName, Advice, BranchName, NodeId, Reason, RepositoryName, TokenName, WorkspaceName};
+use spinney_core::{
+    AccountName, Advice, BranchName, JobId, NodeId, Reason, RepositoryName, Timestamp, TokenName, WorkspaceName,
+};
 use spinney_store::OwnershipError;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -42,6 +44,8 @@ pub struct Census {
     pub active: usize,
     /// For instance `14d`.
     pub stale_after: String,
+    /// When one of the active ones may make room, if nothing happens in it until then.
+    pub again_at: Option<Timestamp>,
 }
 
 impl Census {
@@ -81,9 +85,9 @@ pub enum Error {
     UnknownRepository { name: String },
     #[error("another repository stands where {name} was: `{}`", .place.display())]
     Replaced { name: RepositoryName, place: PathBuf },
-    #[error("{name} is not where it was: `{}`", .place.display())]
+    #[error("the repository {name} is no longer at `{}`", .place.display())]
     RepositoryAway { name: RepositoryName, place: PathBuf },
-    #[error("this home is a copy of `{}`, which is there still: both would take the same workspaces for theirs", .of.display())]
+    #[error("this home is a copy of `{}`, which still exists: two homes can't own the same workspaces", .of.display())]
     HomeCopied { of: PathBuf },
     #[error("this home was at `{}`, and its daemon still runs", .was.display())]
     HomeInUse { was: PathBuf },
@@ -101,7 +105,7 @@ pub enum Error {
     UnknownRemote { repository: RepositoryName, remote: String, known: Vec<String> },
     #[error("{repository} has several remotes and none is called `origin`: {}", list(.known, "none"))]
     AmbiguousRemote { repository: RepositoryName, known: Vec<String> },
-    #[error("{repository} has no remote whose HEAD could be the base")]
+    #[error("{repository} has no remote, and its main checkout is on no branch: there is no base to start from")]
     NoBase { repository: RepositoryName },
     #[error("the base `{}` does not exist; looked for {}", for_message(.base), list(.looked_for, "nothing"))]
     MissingBase { base: String, looked_for: Vec<String> },
@@ -113,7 +117,7 @@ pub enum Error {
     UnusableUrl { url: String, reason: &'static str },
     #[error("`{}` is another account's", .path.display())]
     OfAnotherAccount { path: PathBuf },
-    #[error("`{}` is a variable of the home's owner, which account `{account}` does not name", for_message(.variable))]
+    #[error("account `{account}` can't use the variable `{}`: only the owner of the home may name variables", for_message(.variable))]
     VariableOfOwner { variable: String, account: String },
     #[error("there is no account `{name}`")]
     UnknownAccount { name: AccountName },
@@ -137,10 +141,18 @@ pub enum Error {
     BranchHeld { branch: BranchName, path: PathBuf, reason: String },
     #[error("branch `{branch}` is checked out at `{}`, which is missing", .path.display())]
     BranchInMissingWorktree { branch: BranchName, path: PathBuf },
+    #[error("branch `{branch}` is checked out where you may not look")]
+    BranchHidden { branch: BranchName, source: spinney_git::Error },
     #[error("branch `{branch}` belongs to {name}, which is {status}")]
     BranchOfWorkspace { branch: BranchName, name: WorkspaceName, status: spinney_core::WorkspaceStatus },
     #[error("no workspace is called `{}`", for_message(.name))]
-    UnknownWorkspace { name: String },
+    UnknownWorkspace { name: String, nearest: Option<String> },
+    #[error("no workspace of this repository is called `{}`", for_message(.name))]
+    InOtherRepository { name: String, workspace: WorkspaceName, repository: RepositoryName },
+    #[error("{name} is not a workspace of this caller")]
+    OfOthers { name: WorkspaceName },
+    #[error("`{}` is not inside a workspace", .path.display())]
+    OutsideWorkspaces { path: PathBuf },
     #[error("{name} is in the trash")]
     InTrash { name: WorkspaceName, id: spinney_core::WorkspaceId },
     #[error("{name} is not in the trash: it is {status}")]
@@ -149,6 +161,8 @@ pub enum Error {
     AmbiguousWorkspace { name: String, candidates: Vec<String> },
     #[error("{name} is {status}, not {needed}")]
     WrongStatus { name: WorkspaceName, status: spinney_core::WorkspaceStatus, needed: &'static str },
+    #[error("job {job} (`{agent}`) runs in {name}")]
+    JobRuns { name: WorkspaceName, job: JobId, agent: String },
     #[error("{name} is being worked on by another Spinney process")]
     Busy { name: WorkspaceName },
     #[error(
@@ -164,7 +178,7 @@ pub enum Error {
     TreeMissing { name: WorkspaceName, path: PathBuf },
     #[error("{name} was moved from `{}` to `{}`", .from.display(), .to.display())]
     MovedAway { name: WorkspaceName, from: PathBuf, to: PathBuf },
-    #[error("`{}` has no `{}` file: is its disk mounted?", .path.display(), crate::home::MARKER)]
+    #[error("`{}` has no `{}` file: is its disk mounted?", .path.display(), crate::home::layout::MARKER)]
     TreeRootMissing { path: PathBuf },
     #[error("`{}` is no linked worktree of {repository}: {reason}", .path.display())]
     NotAdoptable { path: PathBuf, repository: RepositoryName, reason: String },
@@ -172,15 +186,15 @@ pub enum Error {
     OtherHome { path: PathBuf, node: NodeId, place: Option<PathBuf> },
     #[error("`{}` is a workspace of another account", .path.display())]
     OtherAccount { path: PathBuf },
-    #[error("`{}` carries Spinney's lock and no marker: it is being made, or its marker was deleted", .path.display())]
+    #[error("`{}` has Spinney's lock but no marker: Spinney is creating it, or its marker was deleted", .path.display())]
     Unmarked { path: PathBuf },
     #[error("home `{node}` is there still, at `{}`", .place.display())]
     HomeExists { node: NodeId, place: PathBuf },
     #[error("`{node}` is this home: nothing has to be taken over from it")]
     OwnHome { node: NodeId },
-    #[error("`{}` can't be imported from: {reason}", .path.display())]
-    ImportUnreadable { path: PathBuf, reason: String },
-    #[error("other tools' worktrees are the home's owner's, not account `{account}`'s")]
+    #[error("`{place}` can't be imported from: {reason}")]
+    ImportUnreadable { place: String, reason: String },
+    #[error("account `{account}` can't import: worktrees of other tools belong to the owner of the home")]
     ImportOfAccount { account: String },
     #[error("the workspace directory `{}` would lie in the main checkout, where git does not ignore it", .path.display())]
     PathNotIgnored { path: PathBuf },
@@ -190,16 +204,22 @@ pub enum Error {
     RestoreBranchTaken { name: WorkspaceName, branch: BranchName, reason: String },
     #[error("{name} can't be restored: {reason}")]
     NotRestorable { name: WorkspaceName, reason: String },
+    #[error("{name} was erased at {at}{}: nothing of it is left", erased_by(.by))]
+    Erased { name: WorkspaceName, at: Timestamp, by: String },
     /// Files in the trash are in use, or change while they are archived.
     #[error("{name} stays in the trash: {by} still works in its files")]
     StillUsed { name: WorkspaceName, by: String },
+    #[error("{name} holds the repository {repository}, which has live workspaces: {live}")]
+    RepositoryInside { name: WorkspaceName, repository: RepositoryName, live: WorkspaceName },
     #[error("`{}` is mounted inside {name}", .mount.display())]
     MountInside { name: WorkspaceName, mount: PathBuf },
-    #[error("`{branch}` is on `{remote}` already and was not pushed from this workspace: it is not written to")]
+    #[error(
+        "`{branch}` exists on `{remote}` already and was not pushed from this workspace: Spinney does not overwrite it"
+    )]
     ForeignBranch { branch: BranchName, remote: String },
-    #[error("{} can't be spoken to: {reason}", .kind.title)]
+    #[error("Spinney can't use {}: {reason}", .kind.title)]
     Forge { kind: spinney_forge::ForgeKind, reason: String },
-    #[error("Linear can't be spoken to: {reason}")]
+    #[error("Spinney can't use Linear: {reason}")]
     Linear { reason: String },
     #[error("setup command `{}` {outcome}", for_message(.line))]
     Setup { line: String, outcome: String },
@@ -207,8 +227,12 @@ pub enum Error {
     Unreadable { why: String },
     #[error("no free port is left for `{name}`")]
     NoFreePort { name: String },
-    #[error("`{variable}`, which names the token for {repository}, is not set")]
+    #[error("the variable `{variable}`, which holds the token for {repository}, is not set")]
     TokenMissing { variable: String, repository: String },
+    #[error(
+        "the remote wants credentials; git has none that it takes, and `{variable}`, for its forge's token, is not set"
+    )]
+    TokenWanted { variable: String, source: spinney_git::Error },
     #[error("{what}")]
     Internal { what: String },
 }
@@ -238,6 +262,15 @@ impl Error {
     #[must_use]
     pub fn is_cut_off(&self) -> bool {
         matches!(self, Self::Store(error) if error.is_cut_off())
+    }
+
+    /// Whether a remote took nothing that was shown to it.
+    #[must_use]
+    pub fn wants_credentials(&self) -> bool {
+        matches!(
+            self,
+            Self::TokenWanted { .. } | Self::TokenMissing { .. } | Self::Git(spinney_git::Error::Auth { .. })
+        )
     }
 
     #[must_use]
@@ -279,21 +312,28 @@ impl Error {
             | Self::MissingBase { .. }
             | Self::MissingHead { .. }
             | Self::UnknownWorkspace { .. }
+            | Self::InOtherRepository { .. }
+            | Self::OfOthers { .. }
+            | Self::OutsideWorkspaces { .. }
             | Self::InTrash { .. }
             | Self::NotInTrash { .. }
+            | Self::Erased { .. }
             | Self::AmbiguousWorkspace { .. } => ErrorKind::NotFound,
             Self::Clone { source: Git::RemoteNotFound { .. }, .. } => ErrorKind::NotFound,
             Self::RestoreBranchTaken { .. } => ErrorKind::Held,
             Self::BranchInMainCheckout { .. }
             | Self::BranchInMissingWorktree { .. }
+            | Self::BranchHidden { .. }
             | Self::MovedAway { .. }
             | Self::BranchOfWorkspace { .. }
             | Self::BranchHeld { .. }
             | Self::StillUsed { .. }
+            | Self::RepositoryInside { .. }
             | Self::OtherHome { .. }
             | Self::OtherAccount { .. }
             | Self::Unmarked { .. }
             | Self::HomeExists { .. }
+            | Self::JobRuns { .. }
             | Self::Busy { .. } => ErrorKind::Held,
             Self::Git(Git::LockTimeout { .. } | Git::BranchInUse { .. })
             | Self::Fetch { source: Git::LockTimeout { .. }, .. } => ErrorKind::Held,
@@ -325,7 +365,7 @@ impl Error {
             }
             Self::TreeRootMissing { path } => vec![
                 Advice::MountTreeRoot,
-                Advice::DeclareTreesGone { path: text(path), marker: crate::home::MARKER.to_owned() },
+                Advice::DeclareTreesGone { path: text(path), marker: crate::home::layout::MARKER.to_owned() },
             ],
             Self::Limit { census, .. } => census.advice(),
             error => error.one_advice().into_iter().collect(),
@@ -358,7 +398,11 @@ impl Error {
             Self::NoFreeBranch { .. } => Advice::ChooseBranchOrPattern,
             Self::MissingHead { .. } => Advice::SyncBranchesOrNameCommit,
             Self::StillUsed { .. } => Advice::EndProcessAndRepeat,
+            Self::RepositoryInside { repository, .. } => {
+                Advice::EmptyRepositoryFirst { repository: repository.clone() }
+            }
             Self::Busy { .. } => Advice::WaitAndRepeat,
+            Self::JobRuns { job, .. } => Advice::Cancel { job: job.clone() },
             Self::DiskFull { .. } => Advice::FreeSpace,
             Self::UnknownRepository { .. } => Advice::ListRepositories,
             Self::VariableOfOwner { .. } => Advice::SetUpCredentials,
@@ -389,13 +433,20 @@ impl Error {
             Self::OnOtherNode { .. } => Advice::WorkOnItThere,
             Self::MovedAway { from, to, .. } => Advice::NoteTheMove { from: text(from), to: text(to) },
             Self::BranchInMissingWorktree { path, .. } => Advice::RepairOrPrune { path: text(path) },
+            Self::BranchHidden { .. } => Advice::AskOwnerOrChooseBranch,
             Self::BranchHeld { path, .. } => Advice::SeeStatus { path: text(path) },
+            Self::UnknownWorkspace { nearest: Some(name), .. } => Advice::DidYouMean { name: name.clone() },
+            Self::InOtherRepository { workspace, repository, .. } => {
+                Advice::NameOtherRepository { workspace: workspace.clone(), repository: repository.clone() }
+            }
+            Self::OutsideWorkspaces { .. } => Advice::NameOrEnterWorkspace,
             Self::UnknownWorkspace { .. } => Advice::ListWorkspaces,
             Self::AmbiguousWorkspace { .. } => Advice::NameWorkspaceById,
             Self::LowDisk { .. } => Advice::FreeSpaceOrLowerLimit,
             Self::PathNotIgnored { .. } => Advice::IgnoreDirectory,
             Self::Setup { .. } => Advice::FixSetup,
             Self::TokenMissing { variable, .. } => Advice::ExportVariable { variable: variable.clone() },
+            Self::TokenWanted { variable, .. } => Advice::SetForgeTokenOrCredentials { variable: variable.clone() },
             Self::Refused { .. } => Advice::AllowReasons,
             _ => return None,
         })
@@ -421,6 +472,7 @@ fn of_git(error: &spinney_git::Error) -> Option<Advice> {
         Git::PushRejected { .. } => Advice::TakeInRemoteCommits,
         Git::DamagedWorktree { .. } | Git::ForeignWorktree { .. } | Git::WorktreeMissing { .. } => Advice::RepairLinks,
         Git::DamagedIndex { path, .. } => Advice::MakeIndexAnew { path: text(path) },
+        Git::TransportNotAllowed { transport } => Advice::AllowTransport { transport: transport.clone() },
         Git::UnsafeOwnership { path } => Advice::DeclareSafe { path: text(path) },
         Git::Network { .. } | Git::NoAnswer { .. } | Git::RemoteNotFound { .. } => Advice::CheckNetwork,
         Git::PermissionDenied { .. } => Advice::SeeWhoOwnsFile,
@@ -436,7 +488,14 @@ fn text(path: &std::path::Path) -> String {
 
 /// What makes a damaged index anew: the files stay as they are, and what was staged is staged no more.
 pub(crate) fn mend_index(tree: &std::path::Path) -> String {
-    format!("`git -C {} read-tree HEAD` makes it anew; files stay as they are", tree.display())
+    format!(
+        "`git -C {} read-tree HEAD` creates a new index: files stay as they are, staged changes become unstaged",
+        tree.display()
+    )
+}
+
+fn erased_by(by: &str) -> String {
+    if by.is_empty() { String::new() } else { format!(" by {}", for_message(by)) }
 }
 
 fn list(items: &[String], none: &str) -> String {
@@ -493,6 +552,7 @@ mod tests {
             stale: vec![WorkspaceName::new("b"); 2],
             active: 20,
             stale_after: "14d".to_owned(),
+            again_at: None,
         };
         let error = Error::Limit { repository: "acme/app".parse().unwrap(), census: Box::new(census) };
         assert_eq!(

@@ -3,86 +3,84 @@
 //! The way of a request, one direction only: request → resolve → admit → create → hand over. The laws that hold here:
 //! no work is lost (removal moves), the main checkout is never touched, unknown is never clean, intent is durable before
 //! the side effect.
+//!
+//! ```
+//! use spinney_core::{Consent, Work};
+//! use spinney_engine::{Engine, EngineOptions, Request};
+//! # use spinney_testkit::Sandbox;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let sandbox = Sandbox::new();
+//! # let checkout = sandbox.repository("app");
+//! # let (home, environment) = (sandbox.spinney_home(), sandbox.environment());
+//! # let path = checkout.path().to_str().unwrap();
+//! let options = EngineOptions { environment, ..EngineOptions::of(home) };
+//! let engine = Engine::open(options).await?;
+//! let repository = engine.repository(path).await?;
+//!
+//! let (workspace, _) = repository.resolve(&Request::new(Work::issue(42))).await?;
+//! std::fs::write(workspace.path().join("notes.md"), "# Notes")?;
+//!
+//! let refused = repository.workspace("issue-42").await?.remove(&Consent::None).await;
+//! assert!(refused.is_err(), "an untracked file would be lost");
+//! workspace.remove(&Consent::Force).await?;
+//! let back = repository.removed_workspace("issue-42").await?.restore().await?;
+//! assert!(back.path().join("notes.md").is_file());
+//! # Ok(())
+//! # }
+//! ```
 
-mod accounts;
-mod admit;
-mod adopt;
 mod cleanup;
-mod conflicts;
-mod context;
 mod create;
-mod crowd;
-mod delete;
 mod deliver;
-mod disk;
-mod doctor;
 mod engine;
 mod error;
-mod escape;
-mod events;
 pub mod executor;
-pub mod fail;
-mod forge;
-mod free_branch;
-mod holdings;
+mod face;
 mod home;
-mod identity;
 mod import;
 mod inspect;
 mod journal;
-mod links;
-mod lookup;
-pub mod notice;
-mod own_settings;
-mod plan;
 mod pool;
-mod populate;
-mod prepare;
-mod proxy;
 mod reconcile;
-mod recover;
-mod relocate;
-mod remove;
 mod repositories;
-mod request;
 mod resolve;
-mod restore;
-mod row;
-mod secrets;
-mod settings_print;
-mod sizes;
-mod threads;
-mod tokens;
 mod trash;
 mod tree;
-mod trust;
 mod verdict;
-mod walk;
 
-pub use cleanup::{CleanedCaches, Kept, Report, What};
-pub use conflicts::{Conflict, Conflicts, Opponent};
-pub use context::{Context, REPOSITORY_FILE};
-pub use crowd::ask_all;
-pub use deliver::Delivery;
-pub use doctor::{Check, Mark};
-pub use engine::{Engine, EngineOptions};
+pub use cleanup::{Caches, CleanedCaches, ClosedWork, DroppedBranch, Kept, Report, What, old_files};
+pub use deliver::{Delivery, UnderDelivery};
+
+pub use create::prepare::Foreseen;
+pub use engine::notice;
+pub use engine::open::{Engine, EngineOptions};
+pub use engine::threads::EngineThreads;
 pub use error::{Census, Error, ErrorKind, Result, size};
-pub use escape::{CheckoutPrint, MainCheckout, escapes_in_words};
-pub use forge::schema;
-pub use home::Home;
-pub use import::{Found, Import, Imports, Left};
-pub use inspect::{Details, Shown};
-pub use lookup::Among;
+pub use face::{Repository, Workspace};
+pub use home::layout::Home;
+pub use home::tokens::NewToken;
+pub use import::{Found, Import, ImportSource, Imports, Left};
+pub use inspect::conflicts::{Conflict, Conflicts, Opponent};
+pub use inspect::crowd::ask_all;
+pub use inspect::details::{Details, Shown};
+pub use inspect::doctor::{Check, Mark};
+pub use inspect::sizes::{Measurer, Sizes, has_tree, stands};
+pub use journal::fail;
 pub use pool::{Drained, Filled, MemberState, Patience, PoolMember, PoolStatus, PoolStatuses, Reading};
-pub use remove::Removed;
-pub use repositories::AddRepository;
-pub use request::{Continued, Request, Resolution};
-pub use settings_print::SettingsPrint;
-pub use sizes::{Measurer, Sizes, has_tree, stands};
+pub use repositories::context::{Context, REPOSITORY_FILE};
+pub use repositories::escape::{CheckoutPrint, MainCheckout, escapes_in_words};
+pub use repositories::forge::schema;
+pub use repositories::known::AddRepository;
+pub use repositories::settings_print::SettingsPrint;
+pub use resolve::lookup::Among;
+pub use resolve::remote_name::work_meant;
+pub use resolve::request::{Continued, Request, Resolution, Within};
+pub use resolve::room::Standing;
 pub use spinney_forge::{GITHUB, Linear, LinearComment, LinearIssue, Located};
 pub use spinney_git::{expect_patience, share_thread};
-pub use threads::EngineThreads;
-pub use tokens::NewToken;
-pub use trash::{Purged, Trashed};
+pub use trash::remove::Removed;
+pub use trash::{Erasable, Erasure, ExpiredArchive, Expiry, Purged, Trashed};
 pub use tree::{OwnBranch, Tree, tip_ref};
 pub use verdict::{ForgeWord, plural};

@@ -144,7 +144,9 @@ impl Dialect for Forgejo {
     }
 
     fn new_pull_request(&self, new: &NewPullRequest) -> Call {
-        let body = json!({ "title": new.title, "head": new.head, "base": new.base, "body": new.body });
+        // A draft is told by its title.
+        let title = if new.draft { format!("WIP: {}", new.title) } else { new.title.clone() };
+        let body = json!({ "title": title, "head": new.head, "base": new.base, "body": new.body });
         Call::post(format!("{}/pulls", self.path), body)
     }
 

@@ -197,7 +197,10 @@ impl Dialect for Github {
     }
 
     fn new_pull_request(&self, new: &NewPullRequest) -> Call {
-        let body = json!({ "title": new.title, "head": new.head, "base": new.base, "body": new.body });
+        let mut body = json!({ "title": new.title, "head": new.head, "base": new.base, "body": new.body });
+        if new.draft {
+            body["draft"] = true.into();
+        }
         Call::post(format!("{}/pulls", self.path), body)
     }
 

@@ -134,10 +134,12 @@ impl Dialect for Gitlab {
     }
 
     fn new_pull_request(&self, new: &NewPullRequest) -> Call {
+        // A draft is told by its title.
+        let title = if new.draft { format!("Draft: {}", new.title) } else { new.title.clone() };
         let body = json!({
             "source_branch": new.head,
             "target_branch": new.base,
-            "title": new.title,
+            "title": title,
             "description": new.body,
         });
         Call::post(format!("{}/merge_requests", self.path), body)

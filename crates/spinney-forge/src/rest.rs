@@ -31,7 +31,7 @@ pub enum OpenError {
     Unencrypted(String),
     #[error("the token for {0} has characters that no token has")]
     BadToken(String),
-    #[error("the proxy's address is not one")]
+    #[error("the proxy's address is not valid")]
     BadProxy,
 }
 

@@ -1,6 +1,9 @@
 //! Taking URLs apart, and putting texts into them.
 
-use std::fmt::Write;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// What has no meaning in a URL stays as it is.
+const ENCODED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The parts of a URL of an API or a remote that matter here. A user and password are left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,16 +87,7 @@ fn host_and_port(place: &str) -> Option<(&str, Option<u16>)> {
 /// A text as one component of a path, or one value of a query.
 #[must_use]
 pub fn encode(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            // Writing to a string does not fail.
-            let _ = write!(encoded, "%{byte:02X}");
-        }
-    }
-    encoded
+    utf8_percent_encode(text, &ENCODED).to_string()
 }
 
 #[cfg(test)]

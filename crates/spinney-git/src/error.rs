@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use spinney_core::BranchName;
 
-use crate::executing::Executing;
-use crate::lock::Holder;
-use crate::nested::Opaque;
+use crate::disk::presence::owner_on_the_way;
+use crate::repository::lock::Holder;
+use crate::settings::executing::Executing;
+use crate::settings::nested::Opaque;
 
 /// How a branch that somebody else pushed to is told, for who has only the text.
 pub const REMOTE_HAS_MOVED_ON: &str = "has moved on: it has commits that are not here";
@@ -56,6 +57,9 @@ pub enum Error {
     #[error("waited {}s for the lock of this repository{}", .waited.as_secs(), held_by(.holder.as_ref()))]
     LockTimeout { holder: Option<Holder>, waited: Duration },
 
+    /// Git's own configuration forbids the way to a remote or submodule.
+    #[error("git does not allow the transport `{transport}` of a remote or submodule")]
+    TransportNotAllowed { transport: String },
     #[error("the remote has no `{name}`")]
     MissingRemoteRef { name: String },
     #[error("the remote repository was not found: {detail}")]
@@ -88,7 +92,7 @@ pub enum Error {
     WorktreeMissing { path: PathBuf },
     #[error("the worktree `{}` is damaged: {reason}", .path.display())]
     DamagedWorktree { path: PathBuf, reason: String },
-    #[error("its index is damaged ({detail})")]
+    #[error("the index of `{}` is damaged ({detail})", .path.display())]
     DamagedIndex { path: PathBuf, detail: String },
     #[error("the index `{}` can't be used", .path.display())]
     InvalidIndex { path: PathBuf, source: crate::InvalidIndex },
@@ -104,7 +108,7 @@ pub enum Error {
     #[error("a submodule could not be checked out: {detail}")]
     Submodule { detail: String },
     /// The repository's own configuration runs something that nobody agreed to.
-    #[error("in the repository's own configuration {}, which nobody trusted yet: see `spinney trust`", listed(.settings))]
+    #[error("in the repository's own git configuration {}; this is not trusted yet", listed(.settings))]
     NotTrusted { settings: Vec<Executing> },
     /// What a repository inside of the tree is asked runs something that its own configuration names.
     #[error("{0}, so that git is not run there")]
@@ -149,14 +153,24 @@ impl Error {
     }
 
     /// Wraps an error of the file system, telling a full disk and a refused access apart.
-    pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
+    #[must_use]
+    pub fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         let detail = || format!("can't {action} `{}`", path.display());
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::NoSpace { detail: detail() },
-            io::ErrorKind::PermissionDenied => Self::PermissionDenied { detail: detail() },
+            io::ErrorKind::PermissionDenied => {
+                let owner = owner_on_the_way(path).map(|owner| format!(", where the way belongs to `{owner}`"));
+                Self::PermissionDenied { detail: detail() + &owner.unwrap_or_default() }
+            }
             io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { detail: detail() },
             _ => Self::Io { action, path: path.to_owned(), source },
         }
+    }
+
+    /// Whether this user may not look at what is meant: that says nothing about it.
+    #[must_use]
+    pub fn is_denied(&self) -> bool {
+        matches!(self, Self::PermissionDenied { .. } | Self::UnsafeOwnership { .. })
     }
 
     /// The branch in the way, where one is.

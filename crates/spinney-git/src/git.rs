@@ -9,11 +9,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::command::Command;
-use crate::lock::OnWait;
-use crate::regular::{SETTINGS_BYTES, read_regular};
-use crate::stamp::Stamp;
-use crate::{Error, Result, environment};
+use crate::disk::regular::{SETTINGS_BYTES, read_regular};
+use crate::disk::stamp::Stamp;
+use crate::process::command::Command;
+use crate::process::environment;
+use crate::repository::lock::OnWait;
+use crate::{Error, Result};
 
 /// `merge-tree --write-tree` and `cat-file -z` came with it.
 const NEEDED: GitVersion = GitVersion { major: 2, minor: 38, patch: 0 };
@@ -28,6 +29,8 @@ pub struct GitOptions {
     pub command_timeout: Duration,
     pub network_timeout: Duration,
     pub lock_timeout: Duration,
+    /// How long a program may take to sign a commit, which may have to ask an agent or a card.
+    pub signing_timeout: Duration,
     /// How long a remote may send nothing while something is fetched; none: as long as all of it may take.
     pub silence: Option<Duration>,
     /// Is told whom a lock is waited for.
@@ -46,6 +49,7 @@ impl GitOptions {
             command_timeout: Duration::from_secs(60),
             network_timeout: Duration::from_secs(600),
             lock_timeout: Duration::from_secs(60),
+            signing_timeout: Duration::from_secs(15),
             silence: None,
             on_wait: None,
             remembered: None,

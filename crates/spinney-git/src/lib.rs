@@ -3,128 +3,85 @@
 //! Every process goes through [`Command`]: a clean environment, hardened flags, no prompts, a timeout, its own process
 //! group. What git answers is read by pure functions, what it refuses is classified in one place. Nothing here prints
 //! or reads the process environment; nothing writes the user's `.git/config`, and refs change only by their old value.
+//!
+//! ```
+//! use spinney_git::{Git, GitOptions, Repository};
+//! # use spinney_testkit::Sandbox;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let sandbox = Sandbox::new();
+//! # let (checkout, environment) = (sandbox.repository("app"), sandbox.environment());
+//! let git = Git::open(GitOptions::new(environment)).await?;
+//! let repository = Repository::discover(&git, checkout.path()).await?;
+//! let head = repository.load_commit("HEAD").await?;
+//! assert_eq!(head.unwrap().to_string(), checkout.head());
+//! # Ok(())
+//! # }
+//! ```
 
-mod add;
-mod added;
-mod broken_refs;
-mod bundle;
-mod changed_paths;
-mod changes;
-mod checked_out;
-mod checkout;
-mod checkout_files;
-mod classify;
-mod clone;
-mod command;
-mod commit_files;
-mod config_text;
-mod conflict;
-mod contents;
-mod credential;
-mod diff;
-mod environment;
+mod disk;
 mod error;
-mod executing;
-mod fetch;
-mod file_lock;
-mod files;
+mod evidence;
 mod git;
-mod guard;
-mod head;
-mod hidden;
-mod history;
 #[cfg(test)]
 mod hostile;
-mod ignored;
-mod ignored_path;
 mod index;
-mod index_tree;
-mod lfs_objects;
-mod lock;
-mod merge;
-mod mirror;
-mod move_files;
-mod nested;
-mod network;
-mod own_config;
 mod pin;
-mod pin_index;
-mod pin_pack;
-mod pin_sources;
-mod pin_stamp;
-mod pin_whole;
-#[cfg(feature = "fail-points")]
-mod private;
 mod process;
-mod progress;
-mod push;
-mod push_parse;
-mod reachable;
-mod record;
-mod redact;
-mod ref_files;
 mod refs;
-mod regular;
-mod remote;
-mod remote_cache;
 mod repository;
-mod retry;
-mod scratch;
-mod secrets;
-mod silence;
-mod stale_lock;
-mod stamp;
-mod stash;
-mod status;
-mod status_parse;
-mod submodule;
+mod settings;
 mod survey;
-mod switch;
-mod symbolic;
-mod threads;
+mod transfer;
 mod worktree;
-mod worktree_list;
 
-pub use add::{AddWorktree, Start};
-pub use added::Added;
-pub use broken_refs::BrokenRef;
-pub use changed_paths::ChangedPaths;
-pub use changes::Changes;
-pub use checkout_files::CheckoutFile;
-pub use command::{Command, Output};
-pub use commit_files::Identity;
-pub use conflict::MergeAttempt;
-pub use credential::Credential;
-pub use diff::Patch;
+pub use disk::presence::{Presence, owner_on_the_way};
+pub use disk::regular::{
+    POINTER_BYTES, SETTINGS_BYTES, open_regular, open_regular_beneath, read_regular, read_regular_text,
+};
+pub use disk::scratch::is_abandoned_scratch;
 pub use error::{Error, REMOTE_HAS_MOVED_ON};
-pub use executing::Executing;
-pub use fetch::{Known, Wanted};
-pub use files::Files;
+pub use evidence::added::Added;
+pub use evidence::changed_paths::ChangedPaths;
+pub use evidence::changes::Changes;
+pub use evidence::conflict::MergeAttempt;
+pub use evidence::diff::Patch;
+pub use evidence::history::Unpushed;
+pub use evidence::reachable::Elsewhere;
+pub use evidence::rescue::{NamedRef, OnlyHere};
 pub use git::{Git, GitOptions, GitVersion};
-pub use guard::{OwnSettings, SettingsGuard};
-pub use head::Head;
-pub use hidden::copy_with_time;
-pub use history::Unpushed;
 pub use index::{
     FileStat, FileTime, Index, IndexDirectory, IndexEntry, IndexMode, InvalidIndex, ObjectFormat, ObjectId,
 };
-pub use lock::{Holder, OnWait, RepositoryLock};
-pub use nested::Opaque;
-pub use pin::{KEPT_ALIVE, VANISHED};
-pub use pin_stamp::PinStamp;
-pub use pin_whole::Pinned;
-pub use push::{Lease, Pushed};
-pub use reachable::Elsewhere;
-pub use redact::{redact_url, without_credentials};
-pub use regular::{POINTER_BYTES, SETTINGS_BYTES, open_regular, open_regular_beneath, read_regular, read_regular_text};
-pub use remote::Remote;
-pub use repository::Repository;
-pub use scratch::is_abandoned_scratch;
-pub use stash::Stash;
-pub use status::{Change, Entry, Status, StatusOptions, SubmoduleChange};
+pub use pin::bundle::BUNDLE;
+pub use pin::keep::{KEPT_ALIVE, VANISHED};
+pub use pin::stamp::PinStamp;
+pub use pin::whole::Pinned;
+pub use process::command::{Command, Output};
+pub use process::redact::{redact_url, without_credentials};
+pub use process::threads::{LentThread, expect_patience, lend_thread, share_thread};
+pub use refs::broken_refs::BrokenRef;
+pub use refs::head::Head;
+pub use repository::checkout_files::CheckoutFile;
+pub use repository::lock::{Holder, OnWait, RepositoryLock};
+pub use repository::opened::Repository;
+pub use repository::stash::Stash;
+pub use settings::executing::Executing;
+pub use settings::guard::{OwnSettings, SettingsGuard};
+pub use settings::nested::Opaque;
 pub use survey::{Difference, Differing, Kind, Other, Proof, Survey, Unknown, find_repositories};
-pub use threads::{LentThread, expect_patience, lend_thread, share_thread};
-pub use worktree::Worktree;
-pub use worktree_list::WorktreeEntry;
+pub use transfer::credential::Credential;
+pub use transfer::fetch::{Known, Wanted};
+pub use transfer::push::{Lease, Pushed};
+pub use transfer::remote::Remote;
+pub use worktree::add::{AddWorktree, Start};
+pub use worktree::commit_files::{Committed, Identity};
+pub use worktree::files::Files;
+pub use worktree::hidden::copy_with_time;
+pub use worktree::linked::Worktree;
+pub use worktree::list::WorktreeEntry;
+pub use worktree::signature::Unsigned;
+pub use worktree::status::{Change, Entry, Status, StatusOptions, SubmoduleChange};
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;

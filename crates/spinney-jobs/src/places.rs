@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use spinney_core::JobId;
 
@@ -30,6 +31,11 @@ impl Places {
         self.root.join("jobs").join(format!("{id}.prompt"))
     }
 
+    /// The MCP servers of the job's agent, for programs that want them in a file; with their secrets.
+    pub(crate) fn mcp(&self, id: &JobId) -> PathBuf {
+        self.root.join("jobs").join(format!("{id}.mcp"))
+    }
+
     pub(crate) fn log(&self, id: &JobId) -> PathBuf {
         self.root.join("logs").join(format!("{id}.jsonl"))
     }
@@ -42,6 +48,16 @@ impl Places {
     /// Is written to whenever something happens that a waiting process wants to know: a look at its time costs nothing.
     pub(crate) fn bell(&self) -> PathBuf {
         self.root.join("jobs").join("bell")
+    }
+
+    /// When it was written to last.
+    pub(crate) fn rung_at(&self) -> Option<SystemTime> {
+        fs::metadata(self.bell()).ok()?.modified().ok()
+    }
+
+    /// Where the process that decides whose turn it is hears from those who ask for jobs.
+    pub(crate) fn queue_socket(&self) -> PathBuf {
+        self.root.join("jobs").join("queue.socket")
     }
 
     pub(crate) fn ring(&self) {

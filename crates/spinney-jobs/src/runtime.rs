@@ -11,6 +11,8 @@ use spinney_core::Usage;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::Sink;
+use crate::runtimes::mcp_server::McpServer;
+use crate::told::{Refusal, TurnFailure};
 
 /// How one kind of agent is executed.
 pub trait Runtime: Send + Sync + std::fmt::Debug {
@@ -19,6 +21,11 @@ pub trait Runtime: Send + Sync + std::fmt::Debug {
 
     /// Says what of an agent's configuration this runtime can't honour: the first such key, and why.
     fn check(&self, settings: &Settings) -> Result<(), Unsupported>;
+
+    /// What installs its program, as a command line; none where it has none of its own.
+    fn install(&self) -> Option<&'static str> {
+        None
+    }
 
     /// The permission mode in which it changes nothing; none where it has no modes.
     fn reading_mode(&self) -> Option<&'static str> {
@@ -55,6 +62,8 @@ pub struct Settings {
     pub allowed_tools: Vec<String>,
     pub disallowed_tools: Vec<String>,
     pub system_prompt: Option<String>,
+    /// Whether it is given MCP servers.
+    pub has_mcp_servers: bool,
     /// Whether a hand-off is wanted, in so many words, at some share of the context. Where nothing is said there is one
     /// with the runtimes that can, and no error with the others.
     pub hands_off: bool,
@@ -95,6 +104,10 @@ pub struct Turn<'a> {
     pub prompt: &'a str,
     /// The same prompt in a file, for programs that want one.
     pub prompt_file: &'a Path,
+    /// The MCP servers that the agent is given.
+    pub mcp_servers: &'a [McpServer],
+    /// Where a program that wants them in a file finds [`Program::mcp`].
+    pub mcp_file: &'a Path,
     /// The agent's own system prompt and the section on its workspace.
     pub system_prompt: &'a str,
     pub conversation: Conversation<'a>,
@@ -114,6 +127,8 @@ impl<'a> Turn<'a> {
             git: None,
             prompt: "",
             prompt_file: Path::new(""),
+            mcp_servers: &[],
+            mcp_file: Path::new(""),
             system_prompt: "",
             conversation,
             spent: Usage::default(),
@@ -168,6 +183,8 @@ pub struct Program {
     pub arguments: Vec<OsString>,
     /// Set beside the agent's environment.
     pub variables: Vec<(OsString, OsString)>,
+    /// What [`Turn::mcp_file`] has in it, for a program that wants that.
+    pub mcp: Option<Vec<u8>>,
     /// What it reads from its standard input, for a runtime whose output is read by a [`Reader`].
     pub stdin: Vec<u8>,
 }
@@ -232,7 +249,7 @@ pub struct TurnEnd {
     /// The last thing that the agent said.
     pub summary: Option<String>,
     /// Why it failed; none when it did not.
-    pub error: Option<Failure>,
+    pub error: Option<TurnFailure>,
     /// What this turn alone took, where the runtime tells.
     pub usage: Usage,
     /// Whether the program itself says that the turn ended in words. Where it says nothing of the kind, the order of its
@@ -244,22 +261,12 @@ impl TurnEnd {
     /// One that seemed well, after the last word of which the agent was refused something: it stopped half way, and what it
     /// has done is not what it was asked for.
     #[must_use]
-    pub fn after_refusal(self, refused: Option<&str>) -> Self {
+    pub fn after_refusal(self, refused: Option<Refusal>) -> Self {
         match refused {
             Some(refused) if self.error.is_none() && !self.ends_in_words => {
-                let text = format!("it ended when it was refused {refused}, without a word after that");
-                Self { summary: None, error: Some(Failure::Other(text)), ..self }
+                Self { summary: None, error: Some(TurnFailure::SilentAfter(refused)), ..self }
             }
             _ => self,
         }
     }
-}
-
-/// Why a turn failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Failure {
-    /// The conversation that was to be gone on with is gone: a new one may do.
-    ConversationGone,
-    /// In a sentence for people.
-    Other(String),
 }

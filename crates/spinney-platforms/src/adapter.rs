@@ -10,7 +10,7 @@ use serde_json::Value;
 use spinney_core::{Platform, Timestamp};
 use tokio::sync::mpsc;
 
-use crate::{Author, Inbound, Message, Place};
+use crate::{Author, Heard, Ignored, Inbound, Message, Place};
 
 /// What listens until it is dropped.
 pub type Listening = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -24,9 +24,14 @@ pub trait Adapter: Send + Sync + fmt::Debug {
     /// Verifies what was sent to the webhook, over its raw bytes, and tells what it means. No I/O, nothing slow.
     fn receive(&self, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Result<Received, Refusal>;
 
+    /// What is wrong with something that was verified, and refused as malformed or for its content type.
+    fn fault(&self, _headers: &HeaderMap, _body: &[u8], _now: Timestamp) -> Option<Ignored> {
+        None
+    }
+
     /// Listens by itself, where the platform does not call: connects, and again when that breaks, and hands on what it
     /// hears, for as long as somebody takes it. None where there is nothing to listen to.
-    fn listen(&self, _heard: mpsc::Sender<Inbound>) -> Option<Listening> {
+    fn listen(&self, _heard: mpsc::Sender<Heard>) -> Option<Listening> {
         None
     }
 
@@ -70,16 +75,16 @@ pub trait Adapter: Send + Sync + fmt::Debug {
 pub struct Received {
     /// None asks for anything: then it says why.
     pub inbound: Vec<Inbound>,
-    /// Why there is nothing to do, for the log.
-    pub ignored: Option<&'static str>,
+    /// Why there is nothing to do.
+    pub ignored: Option<Ignored>,
     pub answer: Answer,
 }
 
 impl Received {
     /// Something that asks for nothing.
     #[must_use]
-    pub fn ignored(why: &'static str) -> Self {
-        Self { inbound: Vec::new(), ignored: Some(why), answer: Answer::Empty }
+    pub fn ignored(ignored: Ignored) -> Self {
+        Self { inbound: Vec::new(), ignored: Some(ignored), answer: Answer::Empty }
     }
 
     #[must_use]
@@ -101,14 +106,14 @@ pub enum Answer {
 pub enum Refusal {
     #[error("it is not signed by the platform")]
     Unsigned,
-    #[error("it is too old, or of the future")]
+    #[error("its timestamp is too old, or in the future")]
     Stale,
-    #[error("it is not what this platform sends")]
+    #[error("a field of the payload is missing or has the wrong type")]
     Malformed,
     #[error("its content type is not taken")]
     ContentType,
     /// It would be read a moment later.
-    #[error("it can't be read yet, and is to be sent again")]
+    #[error("it can't be read yet; it has to be sent again")]
     NotYet,
 }
 
@@ -139,7 +144,7 @@ pub struct Limits {
 /// Why something could not be said.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
-    #[error("{platform} wants to be left alone for {after:?}")]
+    #[error("{platform} limits requests: the next one is allowed in {after:?}")]
     RateLimited { platform: Platform, after: Duration },
     #[error("{platform} can't be reached: {detail}")]
     Unreachable { platform: Platform, detail: String },

@@ -23,7 +23,7 @@ pub enum Error {
     /// Each waiting job is a process: what comes in masses waits here.
     #[error("{jobs} jobs are before it")]
     Crowded { jobs: usize },
-    #[error("it broke something here")]
+    #[error("an internal error interrupted it")]
     Broken,
     /// It was written down by another version.
     #[error("what was written down of a delivery can't be read")]

@@ -75,10 +75,10 @@ pub async fn standing(engine: &Engine, row: &'static Descriptor) -> Standing {
     }
     if section.allowed_users.is_empty() {
         let fix = format!("platforms.{name}.allowed_users = [their ids]");
-        standing.checks.push(Check::notice(name, "nobody may ask", fix));
+        standing.checks.push(Check::notice(name, "no user may send requests yet", fix));
     }
     if !has_agent(engine, &section.agent).await {
-        let fact = format!("there is no agent `{}`, who is to do the work", section.agent);
+        let fact = format!("its agent `{}` is not configured", section.agent);
         let fix = format!("platforms.{name}.agent, or [agents.{}]", section.agent);
         standing.checks.push(Check::bad(name, fact, fix));
     }
@@ -100,9 +100,9 @@ pub fn unreachable(config: &Config, row: &Descriptor) -> Option<(String, String)
     let otherwise = row.webhook.otherwise.map(|setting| format!(", or {setting}")).unwrap_or_default();
     let fix = format!("server.public_url = \"https://…\"{otherwise}");
     match &config.server.public_url {
-        None => Some(("it can't call: `server.public_url` is empty".to_owned(), fix)),
+        None => Some(("it can't reach the daemon: `server.public_url` is empty".to_owned(), fix)),
         Some(url) if !url.as_str().starts_with("https://") => {
-            Some((format!("what it sends can be read along: `{}` is not https", url.as_str()), fix))
+            Some((format!("what it sends is not encrypted: `{}` is not https", url.as_str()), fix))
         }
         Some(_) => None,
     }
@@ -125,7 +125,7 @@ async fn has_agent(engine: &Engine, agent: &AgentName) -> bool {
         return true;
     }
     for repository in engine.repositories().await.unwrap_or_default() {
-        let context = engine.repository(Some(&repository.name.to_string()), engine.home().root()).await;
+        let context = engine.find_context(Some(&repository.name.to_string()), engine.home().root()).await;
         if context.is_ok_and(|context| context.config().agents.contains_key(agent)) {
             return true;
         }

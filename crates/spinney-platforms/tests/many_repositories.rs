@@ -131,7 +131,7 @@ async fn a_message_costs_with_a_thousand_repositories_what_it_costs_with_one() {
     environment.push(("SPINNEY_GITHUB_WEBHOOK_SECRET".into(), "s3cret".into()));
     let options = EngineOptions { home: sandbox.spinney_home(), account: "local".to_owned(), layers, environment };
     let engine = Arc::new(Engine::open(options).await.unwrap());
-    let own = engine.repository(None, app.path()).await.unwrap().repository.clone();
+    let own = engine.find_context(None, app.path()).await.unwrap().repository.clone();
     let (adapters, faults) = adapters(&engine);
     assert!(faults.is_empty() && adapters.len() == 1, "{faults:?}");
     let launcher = Arc::new(OwnProgram::on("/bin/false".into(), &sandbox.spinney_home(), None));
@@ -139,7 +139,7 @@ async fn a_message_costs_with_a_thousand_repositories_what_it_costs_with_one() {
         Orchestrator::new(engine.clone(), EngineThreads::new(4), launcher, adapters, "http://localhost".to_owned());
     let running = tokio::spawn({
         let orchestrator = orchestrator.clone();
-        async move { orchestrator.run().await }
+        async move { orchestrator.attend().await }
     });
     let mut desk = Desk { engine: engine.clone(), orchestrator, sent: 0 };
     assert_eq!(desk.send("acme/app").await.1, DeliveryStatus::Refused, "it is ours, and they may not ask");

@@ -201,6 +201,12 @@
     listen();
   });
   window.addEventListener("pagehide", rest);
+  // A page that somebody goes back to was kept as it was.
+  window.addEventListener("pageshow", (event) => {
+    if (!event.persisted || document.hidden) return;
+    soon();
+    listen();
+  });
   if (!document.hidden) listen();
 
   // A job's log.
@@ -226,8 +232,26 @@
     toEnd();
     if (log.dataset.over === "true") return;
 
-    const source = new EventSource(`${log.dataset.log}?after=${log.dataset.end}`);
-    source.addEventListener("entry", (event) => {
+    // A browser has six connections to a server at most, so that hidden pages keep none: they go on where they stopped.
+    let source = null;
+    let last = log.dataset.end;
+    let isOver = false;
+    function connect() {
+      if (source || isOver || document.hidden) return;
+      source = new EventSource(`${log.dataset.log}?after=${encodeURIComponent(last)}`);
+      source.addEventListener("entry", take);
+      source.addEventListener("end", () => {
+        isOver = true;
+        disconnect();
+        soon();
+      });
+    }
+    function disconnect() {
+      source?.close();
+      source = null;
+    }
+    function take(event) {
+      last = event.lastEventId || last;
       const entry = JSON.parse(event.data);
       append(entry);
       // The timeline and the sessions tell of it, too.
@@ -238,12 +262,11 @@
       }
       if (log.childElementCount > MAX_ROWS) log.firstElementChild.remove();
       if (sticks) toEnd();
-    });
-    source.addEventListener("end", () => {
-      source.close();
-      soon();
-    });
-    window.addEventListener("pagehide", () => source.close());
+    }
+    document.addEventListener("visibilitychange", () => (document.hidden ? disconnect() : connect()));
+    window.addEventListener("pagehide", disconnect);
+    window.addEventListener("pageshow", connect);
+    connect();
 
     function append(entry) {
       const row = rows[entry.type]?.(entry, tools);

@@ -1,8 +1,7 @@
 //! What every request can reach.
 
-use std::collections::{HashMap, HashSet};
-use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use spinney_core::AccountName;
 use spinney_core::config::PublicUrl;
@@ -10,12 +9,13 @@ use spinney_engine::{Engine, EngineThreads};
 use spinney_jobs::schedules::Schedules;
 use spinney_jobs::{Jobs, Launcher};
 use spinney_platforms::Orchestrator;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinError;
 use tokio_util::task::TaskTracker;
 
 use crate::Stop;
 use crate::auth::{Attempts, Caller};
+use crate::daemon::configuration::{Configured, Place, Standing};
 use crate::error::Result;
 use crate::events::Broadcaster;
 use crate::hosts::Hosts;
@@ -30,13 +30,14 @@ pub struct App(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    engine: Arc<Engine>,
-    orchestrator: Orchestrator,
-    /// An engine for each account that asked; they share one store and one git.
-    engines: Mutex<HashMap<AccountName, Arc<Engine>>>,
+    /// What the configuration makes of the server: replaced as a whole when that changes.
+    configured: RwLock<Arc<Configured>>,
+    /// How the configuration's files stand to what counts.
+    standing: Mutex<Standing>,
+    /// Counts the configurations, and those that brought other adapters.
+    generation: watch::Sender<Generation>,
+    place: Place,
     launcher: Arc<dyn Launcher>,
-    hosts: Hosts,
-    is_secure: bool,
     attempts: Attempts,
     metrics: Metrics,
     tasks: TaskTracker,
@@ -53,72 +54,113 @@ struct Shared {
     boot: String,
 }
 
+/// How often the configuration was replaced.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Generation {
+    pub configuration: u64,
+    pub adapters: u64,
+}
+
 impl App {
-    /// The server over an engine of the account `local`, asked at an address and found by people at a URL.
-    pub(crate) fn new(engine: Engine, launcher: Arc<dyn Launcher>, address: SocketAddr, url: &str, stop: Stop) -> Self {
-        let engine = Arc::new(engine);
-        let (adapters, faults) = spinney_platforms::adapters(&engine);
-        for fault in faults {
-            tracing::error!(platform = %fault.platform, reason = fault.reason, "it can't be used");
-        }
+    /// The server over an engine of the account `local`, at a place.
+    pub(crate) fn new(engine: Engine, launcher: Arc<dyn Launcher>, place: Place, stop: Stop) -> Self {
         let threads = EngineThreads::new(MAX_THREADS);
-        let orchestrator =
-            Orchestrator::new(engine.clone(), threads.clone(), launcher.clone(), adapters, url.to_owned());
-        let server = &engine.config().server;
-        let hosts = Hosts::new(server.public_url.as_ref().map(PublicUrl::as_str), &server.allowed_hosts, address.ip());
+        let configured = Configured::first(engine, &place, &threads, &launcher);
+        let store = configured.engine.store().clone();
         Self(Arc::new(Shared {
-            engines: Mutex::default(),
+            configured: RwLock::new(Arc::new(configured)),
+            standing: Mutex::default(),
+            generation: watch::Sender::new(Generation::default()),
+            place,
             launcher,
-            hosts,
-            // Then browsers reach it by TLS.
-            is_secure: url.starts_with("https:"),
-            orchestrator,
             attempts: Attempts::default(),
             metrics: Metrics::default(),
             tasks: TaskTracker::new(),
             threads,
-            broadcaster: Broadcaster::start(engine.store().clone(), stop.receiver()),
+            broadcaster: Broadcaster::start(store, stop.receiver()),
             schedules_asked: Notify::new(),
             chores_asked: Notify::new(),
             answering: Mutex::default(),
             stop,
             boot: spinney_core::OperationId::generate().to_string(),
-            engine,
         }))
     }
 
+    /// What the configuration that counts now makes of the server.
+    pub(crate) fn configured(&self) -> Arc<Configured> {
+        self.0.configured.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Lets another configuration count from here on.
+    pub(crate) fn reconfigure(&self, configured: Configured, has_new_adapters: bool) {
+        *self.0.configured.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(configured);
+        self.0.generation.send_modify(|generation| {
+            generation.configuration += 1;
+            generation.adapters += u64::from(has_new_adapters);
+        });
+        // New schedules are planned, and chores that come at other times.
+        self.schedules_asked().notify_one();
+        self.chores_asked().notify_one();
+    }
+
+    /// Tells when the configuration was replaced.
+    pub(crate) fn generation(&self) -> watch::Receiver<Generation> {
+        self.0.generation.subscribe()
+    }
+
+    /// How the configuration's files stand to what counts.
+    pub(crate) fn standing(&self) -> Standing {
+        self.0.standing.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set_standing(&self, standing: Standing) {
+        *self.0.standing.lock().unwrap_or_else(PoisonError::into_inner) = standing;
+    }
+
+    /// Where the daemon is asked.
+    pub(crate) fn place(&self) -> &Place {
+        &self.0.place
+    }
+
     /// The engine of the account `local`: for what belongs to no account, as the store.
-    pub(crate) fn engine(&self) -> &Arc<Engine> {
-        &self.0.engine
+    pub(crate) fn engine(&self) -> Arc<Engine> {
+        self.configured().engine.clone()
     }
 
     /// The engine of whoever asks.
     pub(crate) fn engine_of(&self, caller: &Caller) -> Arc<Engine> {
-        Arc::new(self.0.engine.for_account(&caller.account).acting_as(caller.actor()))
+        Arc::new(self.engine().for_account(&caller.account).acting_as(caller.actor()))
     }
 
     pub(crate) fn engine_for(&self, account: &AccountName) -> Arc<Engine> {
-        let mut engines = self.0.engines.lock().unwrap_or_else(PoisonError::into_inner);
-        engines.entry(account.clone()).or_insert_with(|| Arc::new(self.0.engine.for_account(account))).clone()
+        self.configured().engine_for(account)
     }
 
     /// Jobs of an engine's account.
     pub(crate) fn jobs<'e>(&self, engine: &'e Engine) -> Result<Jobs<'e>> {
-        Ok(Jobs::open(engine, self.0.launcher.clone())?)
+        Ok(spinney_app::jobs::open(engine, self.0.launcher.clone())?)
+    }
+
+    pub(crate) fn launcher(&self) -> Arc<dyn Launcher> {
+        self.0.launcher.clone()
+    }
+
+    pub(crate) fn threads(&self) -> EngineThreads {
+        self.0.threads.clone()
     }
 
     /// The one of all conversations on platforms.
-    pub(crate) fn orchestrator(&self) -> &Orchestrator {
-        &self.0.orchestrator
+    pub(crate) fn orchestrator(&self) -> Orchestrator {
+        self.configured().orchestrator.clone()
     }
 
-    pub(crate) fn hosts(&self) -> &Hosts {
-        &self.0.hosts
+    pub(crate) fn hosts(&self) -> Hosts {
+        self.configured().hosts.clone()
     }
 
     /// Whether cookies are for TLS only.
     pub(crate) fn is_secure(&self) -> bool {
-        self.0.is_secure
+        self.configured().is_secure
     }
 
     pub(crate) fn attempts(&self) -> &Attempts {

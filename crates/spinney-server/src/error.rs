@@ -195,7 +195,8 @@ impl From<spinney_app::Error> for ApiError {
             spinney_app::Error::Engine(error) => error.into(),
             spinney_app::Error::Jobs(error) => error.into(),
             spinney_app::Error::Request(invalid) => invalid.into(),
-            error => Self::of(error.kind(), &error),
+            spinney_app::Error::UselessToken => Self::usage(format!("`expires`: {error}")),
+            error => Self { hints: advise_all(&error.advice(), Front::Api), ..Self::of(error.kind(), &error) },
         }
     }
 }
@@ -203,18 +204,8 @@ impl From<spinney_app::Error> for ApiError {
 impl From<InvalidRequest> for ApiError {
     /// Says what makes no sense in the words of the fields.
     fn from(invalid: InvalidRequest) -> Self {
-        Self::usage(match invalid {
-            InvalidRequest::NoWork => "no work is named: `kind` and `key` name one".to_owned(),
-            InvalidRequest::HeadWithoutPullRequest => "`head` and `fork` go with the kind `pr`".to_owned(),
-            InvalidRequest::CommitWithoutPullRequest => "`sha` goes with the kinds `pr` and `review`".to_owned(),
-            InvalidRequest::BranchOfOtherWork => "`branch` goes with the kind `task`, or stands alone".to_owned(),
-            InvalidRequest::HalfNamed => "`kind` and `key` go together".to_owned(),
-            InvalidRequest::Key(error) => format!("`key`: {error}"),
-            InvalidRequest::EmptyPrompt | InvalidRequest::ZeroByteInPrompt => {
-                "`prompt` says what to do, and has no zero byte".to_owned()
-            }
-            InvalidRequest::JobsOwnWork => invalid.to_string(),
-        })
+        let hints = advise_all(&spinney_app::Error::from(invalid.clone()).advice(), Front::Api);
+        Self { hints, ..Self::usage(invalid.in_fields()) }
     }
 }
 

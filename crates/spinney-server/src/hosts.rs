@@ -35,13 +35,13 @@ impl Hosts {
     pub(crate) fn check(&self, headers: &HeaderMap) -> Result<()> {
         let mut hosts = headers.get_all(HOST).iter();
         let (Some(host), None) = (hosts.next(), hosts.next()) else {
-            return Err(ApiError::usage("a request names its host, once"));
+            return Err(ApiError::usage("the request must have exactly one `Host` header"));
         };
         if host.to_str().is_ok_and(|host| self.has(host)) {
             return Ok(());
         }
-        Err(ApiError::forbidden("this server does not answer to that host")
-            .hinted("`server.allowed_hosts` and `server.public_url` say to which it does"))
+        Err(ApiError::forbidden("the `Host` header names a host that this server does not serve")
+            .hinted("add the host to `server.allowed_hosts`, or set `server.public_url`"))
     }
 
     /// Refuses a write that a page of somebody else's makes a browser send. Programs that are no browsers name no origin.

@@ -54,7 +54,8 @@ pub(crate) async fn once(app: &App, caller: &Caller, mut request: Request, body:
     }
     // A key whose request broke something is not kept for ever as being answered.
     let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
-    let response = answered.unwrap_or_else(|_| ApiError::failed("this request broke something here").into_response());
+    let response =
+        answered.unwrap_or_else(|_| ApiError::failed("an internal error interrupted this request").into_response());
     match end(app, &begun, response).await {
         Ok(response) => response,
         Err(error) => error.into_response(),
@@ -122,10 +123,13 @@ async fn begin(app: &App, caller: &Caller, request: &Asked, body: &[u8]) -> Resu
     Ok(Begun::Ours(IdempotencyKey { boot: new.boot, ..known }, answering))
 }
 
-/// Records an answer; a refusal is forgotten, so that the same may be asked when it can be done, and so is a secret.
+/// Records an answer; a refusal is forgotten, so that the same may be asked when it can be done, and so is a secret. A stream
+/// is not recorded either: it may last.
 async fn end(app: &App, key: &IdempotencyKey, response: Response) -> Result<Response> {
-    let store = app.engine().store();
-    if !response.status().is_success() || response.extensions().get::<Unrecorded>().is_some() {
+    let store = app.engine().store().clone();
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    let is_stream = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+    if !response.status().is_success() || is_stream || response.extensions().get::<Unrecorded>().is_some() {
         let mut db = store.write().await?;
         db.delete_idempotency_key(&key.account, &key.key).await?;
         db.commit().await?;

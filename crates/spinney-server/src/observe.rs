@@ -54,7 +54,7 @@ async fn answer(app: &App, request: Request, next: Next) -> Response {
     let headers = pages::is_for_people(&path).then(|| request.headers().clone());
     let response = match AssertUnwindSafe(next.run(request)).catch_unwind().await {
         Ok(response) => response,
-        Err(_) => pages::refuse(&path, ApiError::failed("this request broke something here")),
+        Err(_) => pages::refuse(&path, ApiError::failed("an internal error interrupted this request")),
     };
     // What went wrong is told within what whoever asked has around every page.
     if let (Some(headers), Some(peer), true) = (headers, peer, pages::is_failure(&response))

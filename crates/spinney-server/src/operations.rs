@@ -79,7 +79,7 @@ where
     }
 
     fn told(ended: Result<Result<Result<T, E>, JoinError>, JoinError>) -> Result<T, E> {
-        let broken = |_| Err(ApiError::failed("this request broke something here").into());
+        let broken = |_| Err(ApiError::failed("an internal error interrupted this request").into());
         ended.and_then(|ended| ended).unwrap_or_else(broken)
     }
 }

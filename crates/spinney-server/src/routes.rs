@@ -67,6 +67,7 @@ pub fn table() -> Vec<Route> {
         post("/workspaces/{id}/remove", Page(Write), pages::workspaces::remove),
         post("/workspaces/{id}/restore", Page(Write), pages::workspaces::restore),
         post("/workspaces/{id}/purge", Page(Admin), pages::trash::purge_workspace),
+        post("/workspaces/{id}/deliver", Page(Write), pages::workspaces::deliver),
         post("/workspaces/{id}/pin", Page(Write), pages::workspaces::pin),
         post("/workspaces/{id}/unpin", Page(Write), pages::workspaces::unpin),
         get("/fleet", Page(Read), pages::fleet::show),
@@ -77,11 +78,14 @@ pub fn table() -> Vec<Route> {
         post("/schedules/resume", Page(Write), pages::schedules::resume),
         get("/trash", Page(Read), pages::trash::list),
         post("/trash/purge", Page(Admin), pages::trash::empty),
+        get("/inbox", Page(Read), pages::inbox::show),
         get("/audit", Page(Read), pages::audit::show),
         get("/tokens", Page(Admin), pages::tokens::list),
         post("/tokens", Page(Admin), pages::tokens::create),
         post("/tokens/{id}/revoke", Page(Admin), pages::tokens::revoke),
         post("/webhooks/{platform}", Open, api::webhooks::receive),
+        // What each tool needs is in the table of `spinney-mcp`.
+        post("/mcp", Api(Read), api::mcp::ask),
         get("/api", Page(Read), pages::reference::show),
         get("/api/v1/openapi.json", Api(Read), api::openapi::document).tells("This document").gives::<AnyJson>(200),
         get("/api/v1/accounts", Api(Admin), api::accounts::list)
@@ -100,7 +104,7 @@ pub fn table() -> Vec<Route> {
             .query::<api::overview::ListEvents>()
             .gives::<document::EventPage>(200),
         post("/api/v1/cleanup", Api(Write), api::housekeeping::cleanup)
-            .tells("Moves to the trash what is merged or stale, and mends what is out of step")
+            .tells("Moves to the trash what is merged or stale, and repairs what is out of step")
             .optional_body::<api::housekeeping::AskForCleanup>()
             .gives::<document::Cleanup>(200)
             .gives::<document::Operation>(202),
@@ -113,6 +117,10 @@ pub fn table() -> Vec<Route> {
             .tells("What happens, as it happens; goes on behind `Last-Event-ID`")
             .query::<api::streams::EventsQuery>()
             .streams("text/event-stream"),
+        get("/api/v1/inbox", Api(Read), api::overview::inbox)
+            .tells("What platforms sent, newest first, and why nothing was done about some of it")
+            .query::<api::overview::ListInbox>()
+            .gives::<document::InboxPage>(200),
         get("/api/v1/jobs", Api(Read), api::jobs::list)
             .tells("Jobs, newest first; of a long prompt, the beginning")
             .query::<api::jobs::ListJobs>()
@@ -144,7 +152,7 @@ pub fn table() -> Vec<Route> {
             .tells("The machines that work on this store")
             .gives::<document::Nodes>(200),
         get("/api/v1/operations/{id}", Api(Read), api::operations::show)
-            .tells("How long work goes that a request began")
+            .tells("How far the work is that a request began")
             .gives::<document::Operation>(200),
         get("/api/v1/pool", Api(Read), api::housekeeping::pools)
             .tells("The workspaces that are prepared ahead of any work")
@@ -189,11 +197,11 @@ pub fn table() -> Vec<Route> {
             .query::<api::schedules::WhichSchedule>()
             .gives::<document::Schedule>(200),
         post("/api/v1/schedules/{agent}/{name}/pause", Api(Write), api::schedules::pause)
-            .tells("Starts it no more by itself")
+            .tells("Pauses it")
             .query::<api::schedules::WhichSchedule>()
             .gives::<document::Schedule>(200),
         post("/api/v1/schedules/{agent}/{name}/resume", Api(Write), api::schedules::resume)
-            .tells("Starts it by itself again")
+            .tells("Resumes it")
             .query::<api::schedules::WhichSchedule>()
             .gives::<document::Schedule>(200),
         get("/api/v1/sessions", Api(Read), api::overview::sessions)
@@ -201,7 +209,7 @@ pub fn table() -> Vec<Route> {
             .query::<api::overview::ListSessions>()
             .gives::<document::SessionPage>(200),
         get("/api/v1/status", Api(Read), api::overview::status)
-            .tells("How many there are of what, and how much room is left")
+            .tells("Counts, limits and free disk space")
             .gives::<document::Status>(200),
         get("/api/v1/tokens", Api(Admin), api::accounts::tokens)
             .tells("The account's tokens, without their secrets")
@@ -216,6 +224,11 @@ pub fn table() -> Vec<Route> {
         get("/api/v1/trash", Api(Read), api::housekeeping::trash)
             .tells("What is in the trash, and until when")
             .gives::<document::Trash>(200),
+        post("/api/v1/trash/erase", Api(Admin), api::housekeeping::erase)
+            .tells("Deletes for good what is left of removed workspaces: trash, archive, and what keeps their commits")
+            .body::<api::housekeeping::EraseTrash>()
+            .gives::<document::Erase>(200)
+            .gives::<document::Operation>(202),
         post("/api/v1/trash/purge", Api(Admin), api::housekeeping::purge)
             .tells("Frees the disk of what is in the trash; what only a tree held is archived first")
             .optional_body::<api::housekeeping::PurgeTrash>()
@@ -248,6 +261,11 @@ pub fn table() -> Vec<Route> {
         get("/api/v1/workspaces/{id}/diff", Api(Read), api::diff::of_workspace)
             .tells("What the commits of a workspace's branch changed")
             .gives::<document::Diff>(200)
+            .gives::<document::Operation>(202),
+        post("/api/v1/workspaces/{id}/deliver", Api(Write), api::deliver::deliver)
+            .tells("Commits what is left in a workspace, pushes its branch, and opens a pull request or finds the open one")
+            .optional_body::<api::deliver::DeliverWorkspace>()
+            .gives::<document::Delivery>(200)
             .gives::<document::Operation>(202),
         post("/api/v1/workspaces/{id}/restore", Api(Write), api::workspaces::restore)
             .tells("Brings a workspace back from the trash")
@@ -323,4 +341,34 @@ pub(crate) fn router(app: &App) -> Router {
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(from_fn_with_state(app.clone(), observe::observe))
         .with_state(app.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is advised to callers of the API, as it is written.
+    const ADVICE: &str = include_str!("../../spinney-app/src/advice/terms.rs");
+
+    /// A path without the names of what stands in its braces.
+    fn shape(path: &str) -> Vec<&str> {
+        path.split('/').map(|part| if part.starts_with('{') { "{}" } else { part }).collect()
+    }
+
+    #[test]
+    fn every_endpoint_that_is_advised_is_served() {
+        let routes = table();
+        let mut found = 0;
+        for quoted in ADVICE.split('`').skip(1) {
+            let Some((method, address)) = quoted.split_once(' ') else { continue };
+            if !address.starts_with("/api/") {
+                continue;
+            }
+            let path = address.split(['?', ' ']).next().unwrap_or_default();
+            let is_it = |route: &Route| route.method == method && shape(route.path) == shape(path);
+            assert!(routes.iter().any(is_it), "`{quoted}` leads nowhere");
+            found += 1;
+        }
+        assert!(found > 25, "only {found} were found");
+    }
 }

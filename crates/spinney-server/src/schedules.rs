@@ -1,13 +1,13 @@
 //! Schedules of agents and chores of the daemon, as one list that can be asked and told.
 
 use spinney_app::document;
-use spinney_core::Event;
+use spinney_core::{Event, Schedule};
 use spinney_engine::Engine;
 use spinney_jobs::schedules::{Listed, Selector, write_change};
 
 use crate::app::App;
+use crate::daemon::maintenance::{self, Chore};
 use crate::error::{ApiError, Result};
-use crate::maintenance::{self, Chore};
 
 /// What stands in a path for the agent of a chore.
 pub(crate) const NO_AGENT: &str = "-";
@@ -18,6 +18,11 @@ pub(crate) enum Change {
     RunNow,
     Pause,
     Resume,
+}
+
+/// The rows of all schedules and chores of an account that ran or were planned.
+pub(crate) async fn rows(engine: &Engine) -> Result<Vec<Schedule>> {
+    Ok(engine.store().read().await?.schedules(engine.account(), engine.home().node()).await?)
 }
 
 /// Loads all of an account: first the agents', then the daemon's own.

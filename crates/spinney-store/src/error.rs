@@ -24,7 +24,7 @@ pub enum Error {
     /// A wrong password, an unknown user or database, a right that is missing.
     #[error("PostgreSQL at `{url}` denies access")]
     Refused { url: String, source: Source },
-    #[error("the store `{place}` is busy: somebody else has held it for too long")]
+    #[error("the store `{place}` is busy: another process has held its lock for too long")]
     Busy { place: String, source: Option<Source> },
     #[error("no space left for the store `{place}`")]
     Full { place: String, source: Source },
@@ -34,10 +34,13 @@ pub enum Error {
     Permission { path: PathBuf, source: Source },
     #[error("`{path}` is damaged, or not a database", path = .path.display())]
     Corrupt { path: PathBuf, source: Option<Source> },
+    #[error("`{path}` was moved away or deleted, and what belongs to it is still here: {}", list(.files), path = .path.display())]
+    LeftOver { path: PathBuf, files: Vec<PathBuf> },
     #[error("`{path}` is the database of another program", path = .path.display())]
     Foreign { path: PathBuf },
-    #[error("`{path}` is no database of Archon", path = .path.display())]
-    NotArchon { path: PathBuf },
+    /// Where other schemas have its tables, these are named.
+    #[error("`{place}` is no database of Archon: it has none of its tables{}", elsewhere(.schemas))]
+    NotArchon { place: String, schemas: Vec<String> },
     #[error("`{path}` can't be used", path = .path.display())]
     Io { path: PathBuf, source: io::Error },
     #[error("the store has schema {found}, this Spinney knows {known}: update Spinney to use it")]
@@ -78,6 +81,9 @@ impl Error {
             Self::ReadOnly { .. } => Advice::ChooseHomeOrMount,
             Self::Permission { .. } | Self::Io { .. } => Advice::ChoosePlaceOfHome,
             Self::Corrupt { .. } => Advice::PutBackupInPlace,
+            Self::LeftOver { path, files } => {
+                Advice::PutStoreTogether { store: name(path), files: files.iter().map(|file| name(file)).collect() }
+            }
             Self::Foreign { .. } => Advice::ChooseHomeOrMoveAway,
             Self::Newer { .. } | Self::ChangedMigration { .. } => Advice::SeeVersion,
             _ => return None,
@@ -123,6 +129,26 @@ impl Error {
     pub fn is_busy(&self) -> bool {
         matches!(self, Self::Busy { .. })
     }
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// Where the tables are that are not found by their names alone.
+fn elsewhere(schemas: &[String]) -> String {
+    match schemas.first() {
+        Some(schema) => {
+            format!(
+                " in the schemas that are searched, but there is one in `{schema}` (`?options[search_path]={schema}`)"
+            )
+        }
+        None => String::new(),
+    }
+}
+
+fn list(files: &[PathBuf]) -> String {
+    files.iter().map(|file| format!("`{}`", file.display())).collect::<Vec<_>>().join(", ")
 }
 
 /// The primary result codes of SQLite that have a meaning of their own here.

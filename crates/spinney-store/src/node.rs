@@ -3,7 +3,7 @@
 use spinney_core::{NodeId, Timestamp};
 use sqlx::{AssertSqlSafe, Row};
 
-use crate::row::Reader;
+use crate::database::row::Reader;
 use crate::{Connection, Error};
 
 /// A machine that works, or worked, on the store.

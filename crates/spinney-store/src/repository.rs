@@ -5,8 +5,8 @@ use std::path::Path;
 use spinney_core::{CloneId, NodeId, Repository, RepositoryId, RepositoryName, remote_slug};
 use sqlx::any::AnyRow;
 
-use crate::row::Reader;
-use crate::url::utf8;
+use crate::database::row::Reader;
+use crate::database::url::utf8;
 use crate::{Connection, Error};
 
 macro_rules! select_repositories {

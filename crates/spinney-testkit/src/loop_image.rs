@@ -8,7 +8,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::process::start;
+use crate::programs::process::start;
 
 /// Where `mkfs` and its kind are, often off an ordinary user's `PATH`.
 const SYSTEM_PROGRAMS: [&str; 2] = ["/usr/sbin", "/sbin"];

@@ -4,7 +4,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::process::Ran;
+use crate::programs::process::Ran;
 use crate::{Fingerprint, Remote, Sandbox};
 
 /// A repository in a [`Sandbox`].

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tempfile::TempDir;
 
-use crate::process::{self, Ran};
+use crate::programs::process::{self, Ran};
 use crate::{Cli, PostgresDatabase, TestRepository, postgres_database};
 
 /// Says, as `postgres`, where the tests have their stores; set by `cargo xtask test`.

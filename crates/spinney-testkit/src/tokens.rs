@@ -14,7 +14,7 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::process;
+use crate::programs::process;
 use crate::{Sandbox, TestRepository};
 
 /// One way to have work in a tree.

@@ -21,7 +21,10 @@ use crate::environment::Environment;
 use crate::error::{CliError, Result};
 use crate::jobs;
 use crate::ui::progress::Progress;
-use crate::ui::{Ui, words};
+use crate::ui::{Ui, repeat, words};
+
+/// What a person types for the workspace that they stand in.
+pub const HERE: &str = ".";
 
 #[derive(Debug)]
 pub struct App {
@@ -39,6 +42,7 @@ impl App {
             Color::Always => anstream::ColorChoice::Always.write_global(),
             Color::Never => anstream::ColorChoice::Never.write_global(),
         }
+        repeat::remember(&global);
         let live = std::io::stderr().is_terminal() && !global.quiet && !global.json && !environment.is_ci();
         let ui = Ui { quiet: global.quiet, json: global.json, progress: Progress::new(live) };
         Self { global, environment, ui, takes_interrupts: AtomicBool::new(false) }
@@ -46,7 +50,8 @@ impl App {
 
     /// Runs a command. An interrupt, or being told to end, drops what it was doing, ends the processes that it started
     /// and undoes what it left open, unless the command takes signals itself.
-    pub async fn run(&self, command: Command) -> Result<u8> {
+    pub async fn run(&self, command: Option<Command>) -> Result<u8> {
+        let Some(command) = command else { return commands::bare::run(self).await };
         let mut told = Told::listen(&command);
         let ended = match self.run_until_told(command, &mut told).await {
             Ok(outcome) => return outcome,
@@ -84,20 +89,13 @@ impl App {
 
     /// The configuration of this run without any repository's part.
     pub fn layers(&self) -> Result<Layers> {
-        let mut layers = Layers::of(spinney_platforms::schema());
+        Ok(read_layers(self.config_file(), &self.environment)?)
+    }
+
+    /// The configuration file, and whether somebody named it (a named one must exist).
+    pub fn config_file(&self) -> Option<(PathBuf, bool)> {
         let named = self.global.config.clone().map(|path| (path, true));
-        if let Some((path, must_exist)) = named.or_else(|| self.environment.config()) {
-            match std::fs::read_to_string(&path) {
-                Ok(text) => layers.file(&path, &text)?,
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound && !must_exist => {}
-                Err(error) => {
-                    let place = path.display().to_string();
-                    return Err(ConfigError::Unreadable { place, message: error.to_string() }.into());
-                }
-            }
-        }
-        layers.environment(self.environment.texts())?;
-        Ok(layers)
+        named.or_else(|| self.environment.config())
     }
 
     pub fn home(&self) -> Result<PathBuf> {
@@ -149,12 +147,22 @@ impl App {
 
     /// The repository that the command is about.
     pub async fn context(&self, engine: &Engine) -> Result<Context> {
-        Ok(engine.repository(self.global.repo.as_deref(), &current_directory()?).await?)
+        let here = current_directory()?;
+        let found = engine.find_context(self.global.repo.as_deref(), &here).await;
+        if matches!(found, Err(spinney_engine::Error::Git(spinney_git::Error::NotARepository { .. }))) {
+            // Whoever stands in the trash stood in a workspace a moment ago.
+            if let Err(error @ spinney_engine::Error::InTrash { .. }) =
+                engine.workspace_around(&here, Among::Live).await
+            {
+                return Err(error.into());
+            }
+        }
+        Ok(found?)
     }
 
     /// The repository that the command is about, or none when it was started outside of any.
     pub async fn context_if_any(&self, engine: &Engine) -> Result<Option<Context>> {
-        match engine.repository(self.global.repo.as_deref(), &current_directory()?).await {
+        match engine.find_context(self.global.repo.as_deref(), &current_directory()?).await {
             Ok(context) => Ok(Some(context)),
             // Of a directory, none but the owner of the home is told what repository it is.
             Err(
@@ -165,8 +173,12 @@ impl App {
         }
     }
 
-    /// Finds a workspace by what the person typed, with its repository.
+    /// Finds a workspace by what the person typed, with its repository. `.` is the workspace that they stand in.
     pub async fn workspace(&self, engine: &Engine, name: &str, among: Among) -> Result<(Context, Workspace)> {
+        if name == HERE {
+            let workspace = engine.workspace_around(&current_directory()?, among).await?;
+            return Ok((engine.context_of(&workspace).await?, workspace));
+        }
         let here = self.context_if_any(engine).await?;
         let repository: Option<&RepositoryId> = here.as_ref().map(|context| &context.repository.id);
         let workspace = engine.find_workspace(repository, name, among).await?;
@@ -193,6 +205,23 @@ impl App {
             },
         }
     }
+}
+
+/// Reads the configuration file and the environment.
+pub fn read_layers(file: Option<(PathBuf, bool)>, environment: &Environment) -> Result<Layers, ConfigError> {
+    let mut layers = Layers::of(spinney_platforms::schema());
+    if let Some((path, must_exist)) = file {
+        match std::fs::read_to_string(&path) {
+            Ok(text) => layers.file(&path, &text)?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && !must_exist => {}
+            Err(error) => {
+                let place = path.display().to_string();
+                return Err(ConfigError::Unreadable { place, message: error.to_string() });
+            }
+        }
+    }
+    layers.environment(environment.texts())?;
+    Ok(layers)
 }
 
 /// The signals that end a command.
@@ -256,8 +285,8 @@ fn warning_text(warning: &Warning) -> String {
     match warning {
         Warning::FetchFailed { remote, cause, age } => {
             let known = match age {
-                Some(age) => format!("going on with what was fetched {}", words::span_ago(*age)),
-                None => "going on with what is here, of unknown age".to_owned(),
+                Some(age) => format!("continuing with what was fetched {}", words::span_ago(*age)),
+                None => "continuing with what is in this clone, of unknown age".to_owned(),
             };
             format!("could not fetch from `{remote}` ({cause}); {known}")
         }

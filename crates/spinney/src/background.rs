@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Child;
 use std::time::{Duration, SystemTime};
 
+use spinney_app::housekeeping;
 use spinney_app::own_program::OwnProgram;
 use spinney_engine::{Context, Engine, Sizes};
 use spinney_jobs::{Chore, Launcher};
@@ -17,7 +18,7 @@ const MEASURE_EVERY: Duration = Duration::from_secs(60);
 
 /// Starts a purge of what is due in the trash, if anything may be.
 pub async fn purge_what_is_due(app: &App, engine: &Engine) -> Result<()> {
-    if engine.trash_wants_purging().await? {
+    if housekeeping::trash_wants_purging(engine).await? {
         start(app, engine, |own| own.start_chore(engine, Chore::PurgeTrash));
     }
     Ok(())
@@ -25,16 +26,15 @@ pub async fn purge_what_is_due(app: &App, engine: &Engine) -> Result<()> {
 
 /// Starts filling a repository's pool, if it wants filling and nobody is at it.
 pub async fn fill_pool(app: &App, engine: &Engine, context: &Context) -> Result<()> {
-    if engine.pool_wants_filling(context).await? {
-        let repository = &context.repository.name;
-        start(app, engine, |own| own.start_chore(engine, Chore::FillPool { repository }));
+    if let Ok(own) = own_program(app, engine) {
+        housekeeping::have_pool_filled(engine, &own, context).await?;
     }
     Ok(())
 }
 
 /// Starts measuring what is unknown or old, unless somebody is at it.
 pub fn measure(app: &App, engine: &Engine) {
-    if matches!(engine.become_measurer(), Ok(Some(_))) {
+    if housekeeping::nobody_measures(engine) {
         let _ = std::fs::write(engine.home().root().join("measured"), "");
         start(app, engine, |own| own.start_command(engine, &["measure"]));
     }

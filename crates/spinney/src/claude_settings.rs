@@ -2,13 +2,15 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
-use serde_json::value::RawValue;
 use spinney_core::names::for_message;
+
+use crate::members::Members;
 
 /// The file, below the main checkout.
 pub const PLACE: &str = ".claude/settings.json";
+/// The one that is a person's own, and in nobody's commits. Claude Code reads both.
+pub const OWN_PLACE: &str = ".claude/settings.local.json";
 
 /// Each event, and the command of ours that serves it. Without the second, Claude Code would remove the tree itself.
 const HOOKS: [(&str, &str); 2] =
@@ -32,7 +34,7 @@ pub enum SettingsError {
 impl fmt::Display for SettingsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotJson(error) => write!(f, "it is no JSON object: {error}"),
+            Self::NotJson(error) => write!(f, "it is not a JSON object: {error}"),
             Self::Shape(part) => write!(f, "its {part} is not what it must be"),
             Self::Taken { event, command } => {
                 write!(f, "it has another {event} hook already: `{}`", for_message(command))
@@ -58,6 +60,21 @@ pub fn with_hooks(settings: Option<&str>) -> Result<Option<String>, SettingsErro
     }
     members.set("hooks", hooks.render(2));
     Ok(changed.then(|| members.render(0) + "\n"))
+}
+
+/// Whether settings have our hooks, whatever else they have.
+pub fn has_hooks(settings: &str) -> bool {
+    matches!(with_hooks(Some(settings)), Ok(None))
+}
+
+/// Whether settings say anything but hooks of ours.
+pub fn has_more(settings: &str) -> bool {
+    let Ok(Value::Object(members)) = serde_json::from_str(settings) else { return true };
+    let hooks = members.get("hooks").and_then(Value::as_object);
+    let is_ours = |event: &String| HOOKS.iter().any(|(ours, _)| event == ours);
+    members.keys().any(|key| key != "hooks")
+        || hooks.is_some_and(|hooks| !hooks.keys().all(is_ours))
+        || with_hooks(Some(settings)).is_err()
 }
 
 /// Whether an event is served by us; refused when it is by somebody else.
@@ -88,53 +105,6 @@ fn entry(command: &str) -> String {
       }}
     ]"#
     )
-}
-
-/// The members of an object, in their order, each as it was written.
-#[derive(Debug, Default)]
-struct Members(Vec<(String, String)>);
-
-impl Members {
-    fn get(&self, key: &str) -> Option<&str> {
-        // Of a key that is there twice, the last counts.
-        self.0.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
-    }
-
-    fn set(&mut self, key: &str, value: String) {
-        match self.0.iter_mut().rev().find(|(name, _)| name == key) {
-            Some((_, old)) => *old = value,
-            None => self.0.push((key.to_owned(), value)),
-        }
-    }
-
-    fn render(&self, indent: usize) -> String {
-        let margin = " ".repeat(indent);
-        let member = |(key, value): &(String, String)| format!("{margin}  {}: {value}", Value::from(key.as_str()));
-        let members = self.0.iter().map(member).collect::<Vec<_>>().join(",\n");
-        format!("{{\n{members}\n{margin}}}")
-    }
-}
-
-impl<'de> Deserialize<'de> for Members {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct InOrder;
-        impl<'de> Visitor<'de> for InOrder {
-            type Value = Members;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
-                let mut members = Vec::new();
-                while let Some((key, value)) = map.next_entry::<String, &RawValue>()? {
-                    members.push((key, value.get().to_owned()));
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(InOrder)
-    }
 }
 
 #[cfg(test)]
@@ -171,6 +141,15 @@ mod tests {
         let places = ["\"z\"", "\"hooks\"", "\"Stop\"", "\"WorktreeCreate\"", "\"WorktreeRemove\"", "\"a\""];
         let places: Vec<_> = places.iter().map(|key| made.find(key).unwrap()).collect();
         assert!(places.is_sorted(), "{made}");
+    }
+
+    #[test]
+    fn what_a_person_said_beside_our_hooks_is_noticed() {
+        let ours = with_hooks(None).unwrap().unwrap();
+        assert!(has_hooks(&ours) && !has_more(&ours) && !has_more("{}") && !has_hooks("{}"));
+        let permissions = with_hooks(Some("{\"permissions\": {}}")).unwrap().unwrap();
+        assert!(has_hooks(&permissions) && has_more(&permissions));
+        assert!(has_more("{\"hooks\": {\"Stop\": []}}") && has_more("no json") && has_more("[]"));
     }
 
     #[test]

@@ -9,49 +9,53 @@ use spinney_core::AccountName;
 use crate::commands;
 use crate::completion::account_names;
 
-const STYLES: Styles = Styles::styled()
+pub const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
     .usage(AnsiColor::Green.on_default().bold())
     .literal(AnsiColor::Cyan.on_default().bold())
     .placeholder(AnsiColor::Cyan.on_default());
 
-/// An isolated, build-ready copy of a repository for every coding agent, and no work lost.
 #[derive(Debug, Parser)]
+#[command(about = "Isolated, build-ready copies of a repository for coding agents. No work is lost.")]
 #[command(name = "spinney", version, styles = STYLES, max_term_width = 100, propagate_version = false)]
-#[command(after_help = "Example: cd \"$(spinney new --issue 42)\"")]
 pub struct Cli {
     #[command(flatten)]
     pub global: Global,
+    /// Without one: the counts of the repository that one stands in, else help.
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
 }
 
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Global options")]
 pub struct Global {
-    /// The repository: a path in it, or its `owner/name` [default: that of the current directory]
-    #[arg(long, global = true, value_name = "PATH|NAME")]
+    /// The repository: a path in it, or its name [default: `.`]
+    #[arg(long, global = true, value_name = "PATH|NAME", hide_short_help = true, hide_long_help = true)]
     pub repo: Option<String>,
     /// Print one JSON document on stdout, and nothing else
-    #[arg(long, global = true)]
+    #[arg(long, global = true, hide_short_help = true, hide_long_help = true)]
     pub json: bool,
-    /// Spinney's home [default: `SPINNEY_HOME`, else `~/.spinney`]
-    #[arg(long, global = true, value_name = "DIR")]
+    /// Spinney's home [default: `SPINNEY_HOME`, `~/.spinney`]
+    #[arg(long, global = true, value_name = "DIR", hide_short_help = true, hide_long_help = true)]
     pub home: Option<PathBuf>,
-    /// The configuration file [default: `SPINNEY_CONFIG`, else `$XDG_CONFIG_HOME/spinney/config.toml`]
-    #[arg(long, global = true, value_name = "FILE")]
+    /// The configuration file; see `spinney config --help`
+    #[arg(long, global = true, value_name = "FILE", hide_short_help = true, hide_long_help = true)]
     pub config: Option<PathBuf>,
-    /// Act for this account, of those that `spinney account ls` shows [default: `local`]
-    #[arg(long, global = true, value_name = "NAME", add = account_names())]
+    /// Act for this account; see `spinney account ls`
+    #[arg(
+        long, global = true, value_name = "NAME", add = account_names(), hide_short_help = true, hide_long_help = true
+    )]
     pub account: Option<AccountName>,
-    /// Tell what happens, step by step
-    #[arg(short, long, global = true)]
+    /// Say what happens, step by step
+    #[arg(short, long, global = true, hide_short_help = true, hide_long_help = true)]
     pub verbose: bool,
-    /// Tell nothing but errors
-    #[arg(short, long, global = true)]
+    /// Say nothing but errors
+    #[arg(short, long, global = true, hide_short_help = true, hide_long_help = true)]
     pub quiet: bool,
-    /// When to use colours
-    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    /// `auto`, `always` or `never`
+    #[arg(
+        long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN", hide_short_help = true,
+        hide_long_help = true
+    )]
     pub color: Color,
 }
 
@@ -64,22 +68,28 @@ pub enum Color {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    #[command(visible_alias = "create")]
     New(Box<commands::new::NewArgs>),
+    #[command(visible_alias = "list")]
     Ls(commands::ls::LsArgs),
     Show(commands::show::ShowArgs),
     Path(commands::path::PathArgs),
+    #[command(visible_alias = "switch")]
     Cd(commands::cd::CdArgs),
     Status(commands::status::StatusArgs),
     Why(commands::why::WhyArgs),
+    #[command(visible_alias = "remove")]
     Rm(commands::rm::RmArgs),
     Trash(commands::trash::TrashArgs),
     Cleanup(commands::cleanup::CleanupArgs),
     Pin(commands::pin::PinArgs),
     Unpin(commands::pin::UnpinArgs),
     Restore(commands::restore::RestoreArgs),
+    Undo(commands::undo::UndoArgs),
     Adopt(commands::adopt::AdoptArgs),
     Import(commands::import::ImportArgs),
     Pool(commands::pool::PoolArgs),
+    Deliver(commands::deliver::DeliverArgs),
     Exec(commands::exec::ExecArgs),
     Run(Box<commands::run::RunArgs>),
     Jobs(commands::jobs::JobsArgs),
@@ -87,6 +97,7 @@ pub enum Command {
     Cancel(commands::cancel::CancelArgs),
     Retry(commands::retry::RetryArgs),
     Serve(commands::serve::ServeArgs),
+    Mcp(commands::mcp::McpArgs),
     Conflicts(commands::conflicts::ConflictsArgs),
     Repo(commands::repo::RepoArgs),
     Account(commands::account::AccountArgs),
@@ -101,5 +112,6 @@ pub enum Command {
     ShellInit(commands::shell_init::ShellInitArgs),
     Demo(commands::demo::DemoArgs),
     Measure(commands::measure::MeasureArgs),
+    JobQueue(commands::job_queue::JobQueueArgs),
     JobRun(commands::job_run::JobRunArgs),
 }

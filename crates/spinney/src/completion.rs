@@ -6,9 +6,10 @@ use clap::{CommandFactory, Parser};
 use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use clap_complete::env::Shells;
-use spinney_core::{Job, JobStatus, RepositoryId, Token, Workspace};
+use spinney_app::jobs::{self, Which};
+use spinney_app::{PageAsked, accounts};
+use spinney_core::{AccountName, Job, RepositoryId, Token, Workspace};
 use spinney_engine::{Among, Engine};
-use spinney_store::JobFilter;
 
 use crate::app::App;
 use crate::cli::{Cli, Global};
@@ -18,6 +19,7 @@ use crate::error::{CliError, Result};
 use crate::ui::words;
 
 const VARIABLE: &str = "SPINNEY_COMPLETE";
+const LOAD_COMPDEF: &str = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i; }";
 const PROGRAM: &str = "spinney";
 /// More than anybody looks through.
 const MAX_JOBS: u32 = 50;
@@ -38,7 +40,12 @@ pub fn script(shell: Shell) -> Result<String> {
     completer
         .write_registration(VARIABLE, PROGRAM, PROGRAM, PROGRAM, &mut script)
         .map_err(|error| CliError::failed(format!("the completion script can't be made: {error}")))?;
-    String::from_utf8(script).map_err(|_| failed())
+    let script = String::from_utf8(script).map_err(|_| failed())?;
+    Ok(match shell {
+        // A `.zshrc` of one's own need not have loaded what `compdef` comes from.
+        Shell::Zsh => script.replace("\ncompdef ", &format!("\n{LOAD_COMPDEF}\ncompdef ")),
+        Shell::Bash | Shell::Fish => script,
+    })
 }
 
 /// Completes the names of live workspaces.
@@ -75,7 +82,8 @@ pub fn agent_names() -> ArgValueCandidates {
 /// Completes the names of accounts.
 pub fn account_names() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
-        let accounts = load(async |engine, _| engine.accounts().await.ok()).unwrap_or_default();
+        let accounts =
+            load(async |engine, _| accounts::list(engine, &AccountName::local()).await.ok()).unwrap_or_default();
         accounts.iter().map(|account| CompletionCandidate::new(account.name.as_str())).collect()
     })
 }
@@ -87,7 +95,11 @@ pub fn token_names() -> ArgValueCandidates {
             let help = format!("{}, made {}", token.scope, words::ago(token.created_at));
             CompletionCandidate::new(token.name.as_str()).help(Some(help.into()))
         };
-        load(async |engine, _| engine.tokens().await.ok()).unwrap_or_default().into_iter().map(candidate).collect()
+        load(async |engine, _| accounts::tokens(engine).await.ok())
+            .unwrap_or_default()
+            .into_iter()
+            .map(candidate)
+            .collect()
     })
 }
 
@@ -102,13 +114,9 @@ fn candidates(among: Among) -> Vec<CompletionCandidate> {
 }
 
 async fn load_jobs(engine: &Engine, repository: Option<&RepositoryId>) -> Option<Vec<Job>> {
-    let filter = JobFilter {
-        account: engine.account().to_owned(),
-        node: None,
-        repository: repository.cloned(),
-        statuses: JobStatus::ALL.to_vec(),
-    };
-    engine.store().read().await.ok()?.jobs(&filter, MAX_JOBS).await.ok()
+    let which = Which { repository: repository.cloned(), ..Which::default() };
+    let asked = PageAsked { limit: Some(MAX_JOBS), cursor: None };
+    Some(jobs::page(engine, which, &asked).await.ok()?.rows)
 }
 
 /// Loads from the store alone: what others left half done is for a command that a person sees.

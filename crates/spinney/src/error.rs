@@ -2,14 +2,20 @@
 
 use std::error::Error as StdError;
 
-use spinney_app::{Front, InvalidRequest, document};
+use spinney_app::{Front, InvalidRequest, advise_all, document};
+use spinney_core::config::nearest;
 use spinney_core::names::{cut_for_message, for_message, visible_line};
 use spinney_engine::{Check, ErrorKind, Mark};
 
+use crate::environment::Environment;
+use crate::ui::repeat::repeated;
 use crate::ui::style;
 
 /// Enough for a sentence about an argument, too little for a flood.
 const MAX_USAGE_CHARACTERS: usize = 200;
+
+/// How the libraries, which do not read the environment, name the person's own configuration file.
+const OWN_FILE: &str = "$XDG_CONFIG_HOME/spinney/config.toml";
 
 pub type Result<T, E = CliError> = std::result::Result<T, E>;
 
@@ -52,7 +58,8 @@ impl CliError {
     }
 
     pub fn terminated() -> Self {
-        Self::new(ErrorKind::Failed, "told to end; what was half done is undone").with_status(143)
+        Self::new(ErrorKind::Failed, "ended by a signal; the next command finishes or undoes what was half done")
+            .with_status(143)
     }
 
     fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
@@ -61,11 +68,12 @@ impl CliError {
 
     fn told(kind: ErrorKind, error: document::Error) -> Self {
         let document::Error { message, hints, reasons, .. } = error;
+        let hints = hints.iter().map(|hint| with_own_file(hint)).collect();
         Self { hints, reasons, ..Self::new(kind, message) }
     }
 
     pub fn hinted(mut self, hint: impl Into<String>) -> Self {
-        self.hints.push(hint.into());
+        self.hints.push(with_own_file(&hint.into()));
         self
     }
 
@@ -95,7 +103,7 @@ impl CliError {
 
     /// The error as a line of `doctor`.
     pub fn as_check(&self, name: &'static str) -> Check {
-        let fix = self.hints.first().cloned();
+        let fix = self.hints.first().map(|hint| repeated(hint).into_owned());
         Check { mark: Mark::Bad, name, fact: self.message.clone(), fix, advice: Vec::new() }
     }
 
@@ -104,7 +112,7 @@ impl CliError {
         document::Error {
             kind: (*kind).into(),
             message: message.clone(),
-            hints: hints.clone(),
+            hints: hints.iter().map(|hint| repeated(hint).into_owned()).collect(),
             reasons: reasons.clone(),
         }
     }
@@ -123,12 +131,12 @@ impl CliError {
         }
         anstream::eprintln!("{}error{}: {}", style::ERROR, style::RESET, visible_line(self.message.trim_end()));
         if let Some(explanation) = &self.explanation {
-            anstream::eprintln!("{}", style::visible(explanation));
+            anstream::eprintln!("{}", style::visible(&repeated(explanation)));
         }
         if !self.hints.is_empty() {
             anstream::eprintln!();
         }
-        for hint in self.hints.iter().map(|hint| visible_line(hint)) {
+        for hint in self.hints.iter().map(|hint| visible_line(&repeated(hint)).into_owned()) {
             // Below an explanation the lines say themselves what each is for.
             match self.explanation {
                 Some(_) => anstream::eprintln!("{hint}"),
@@ -157,7 +165,9 @@ impl From<spinney_app::Error> for CliError {
             spinney_app::Error::Jobs(error) => error.into(),
             spinney_app::Error::Request(invalid) => invalid.into(),
             error @ spinney_app::Error::SweepUnderWay => Self::held(error.to_string()),
-            error => Self::new(error.kind(), error.to_string()),
+            error => advise_all(&error.advice(), Front::CommandLine)
+                .into_iter()
+                .fold(Self::new(error.kind(), error.to_string()), Self::hinted),
         }
     }
 }
@@ -166,7 +176,10 @@ impl From<InvalidRequest> for CliError {
     /// Says what makes no sense in the words of the flags.
     fn from(invalid: InvalidRequest) -> Self {
         let (message, hint) = match &invalid {
-            InvalidRequest::NoWork => (invalid.to_string(), "`spinney new --issue N`, or `--help` for the other kinds"),
+            InvalidRequest::NoWork => (
+                invalid.to_string(),
+                "`spinney new \"Add dark mode\"`, `spinney new --issue 42`, or `--help` for other kinds",
+            ),
             InvalidRequest::CommitWithoutPullRequest => {
                 ("`--sha` goes with `--pr` or `--review`".to_owned(), "`spinney new --review 99 --sha SHA`")
             }
@@ -177,7 +190,16 @@ impl From<InvalidRequest> for CliError {
                 invalid.to_string(),
                 "say what to do: `spinney run --issue 42 \"fix the login bug\"`; `-` reads it from stdin",
             ),
-            InvalidRequest::ZeroByteInPrompt => return Self::usage(invalid.to_string()),
+            InvalidRequest::NoPullRequestToDescribe => {
+                ("`--title`, `--body` and `--draft` do not go with `--no-pr`".to_owned(), "leave out one or the other")
+            }
+            InvalidRequest::ZeroByteInPrompt
+            | InvalidRequest::ZeroByteInText
+            | InvalidRequest::EmptyText
+            | InvalidRequest::Limit { .. }
+            | InvalidRequest::Cursor => {
+                return Self::usage(invalid.to_string());
+            }
             InvalidRequest::Key(_)
             | InvalidRequest::BranchOfOtherWork
             | InvalidRequest::JobsOwnWork
@@ -223,7 +245,7 @@ impl From<clap::Error> for CliError {
         };
         let value = context(ContextKind::InvalidValue).map(|value| for_message(&value)).unwrap_or_default();
         let message = match (error.source(), &argument) {
-            (None, Some(argument)) if !values.is_empty() => format!("{argument}: `{value}` is none of its values"),
+            (None, Some(argument)) if !values.is_empty() => format!("{argument}: `{value}` is not one of its values"),
             (None, Some(argument)) if error.kind() == clap::error::ErrorKind::UnknownArgument => {
                 format!("unexpected argument `{}`", for_message(argument))
             }
@@ -237,13 +259,40 @@ impl From<clap::Error> for CliError {
             }
         };
         let usage = Self::usage(message);
-        let suggestion = context(ContextKind::SuggestedArg)
-            .or_else(|| context(ContextKind::SuggestedSubcommand))
-            .or_else(|| context(ContextKind::SuggestedValue));
+        // Those of the very command that was asked for one of its own.
+        let suggested = match error.get(ContextKind::SuggestedSubcommand) {
+            Some(ContextValue::String(name)) => vec![name.clone()],
+            Some(ContextValue::Strings(names)) => names.clone(),
+            _ => Vec::new(),
+        };
+        let suggestion = match context(ContextKind::InvalidSubcommand) {
+            Some(wrong) => close(&wrong, &suggested),
+            None => {
+                let near = context(ContextKind::SuggestedArg).or_else(|| context(ContextKind::SuggestedValue));
+                let wrong = argument.filter(|_| values.is_empty()).unwrap_or(value);
+                near.filter(|near| close(&wrong, std::slice::from_ref(near)).is_some())
+            }
+        };
         match suggestion {
             Some(suggestion) => usage.hinted(format!("did you mean `{suggestion}`?")),
-            None if !values.is_empty() => usage.hinted(format!("there are `{values}`")),
+            None if !values.is_empty() => usage.hinted(format!("use one of `{values}`")),
+            None if error.kind() == clap::error::ErrorKind::InvalidSubcommand => {
+                usage.hinted("`--help` lists the commands")
+            }
             None => usage.hinted("`--help` shows how it is used, with an example"),
         }
     }
+}
+
+/// A hint with the place of the person's own configuration file, where it names that by its variable.
+fn with_own_file(hint: &str) -> String {
+    match Environment::load().config() {
+        Some((path, _)) => hint.replace(OWN_FILE, &path.display().to_string()),
+        None => hint.to_owned(),
+    }
+}
+
+/// The name that somebody who mistyped it meant; what is only a little like it would be a wild guess.
+fn close(wrong: &str, names: &[String]) -> Option<String> {
+    nearest(wrong, names.iter().map(String::as_str)).map(str::to_owned)
 }

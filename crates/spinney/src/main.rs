@@ -1,5 +1,6 @@
 //! The command line: parses, runs one command, tells the outcome by its exit status.
 
+mod ancestors;
 mod app;
 mod background;
 mod claude_settings;
@@ -10,13 +11,17 @@ mod environment;
 mod error;
 mod file;
 mod follow;
+mod help;
 mod jobs;
 mod log;
+mod mcp_settings;
+mod members;
 mod ui;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::FromArgMatches;
+use clap::error::ErrorKind;
 
 use crate::app::App;
 use crate::cli::{Cli, Command};
@@ -25,7 +30,7 @@ use crate::error::CliError;
 
 /// Whether the command line, wrong as it may be, is one of `exec`, whose own failures have a status of their own.
 fn is_exec() -> bool {
-    let matches = Cli::command().ignore_errors(true).try_get_matches();
+    let matches = help::grammar(false).ignore_errors(true).try_get_matches();
     matches.is_ok_and(|matches| matches.subcommand_name() == Some("exec"))
 }
 
@@ -43,9 +48,13 @@ fn main() -> ExitCode {
         spinney_engine::fail::use_provider(&provider.to_string_lossy());
     }
     completion::answer_shell(&environment);
-    let cli = match Cli::try_parse() {
+    let parsed =
+        help::grammar(help::asks_for_long()).try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(asked) if !asked.use_stderr() => asked.exit(),
+        // A group of commands, without one of them: its help is what is wanted.
+        Err(asked) if asked.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => asked.exit(),
         Err(error) => {
             let mut error = CliError::from(error);
             if is_exec() {
@@ -55,7 +64,7 @@ fn main() -> ExitCode {
             return ExitCode::from(error.exit_status());
         }
     };
-    let is_daemon = matches!(cli.command, Command::Serve(_));
+    let is_daemon = matches!(cli.command, Some(Command::Serve(_)));
     log::begin(&cli.global, is_daemon);
     // One command is one thing after the other; the daemon is many at once.
     let mut builder = match is_daemon {

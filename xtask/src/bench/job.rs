@@ -85,7 +85,7 @@ fn log_of(site: &Site, job: &Value) -> PathBuf {
     site.home().join("logs").join(format!("{}.jsonl", job["id"].as_str().unwrap_or_default()))
 }
 
-/// Processor time in a second, of a job's process that waits for its turn and of one whose agent sleeps.
+/// Processor time in a second, of what starts a job that waits for its turn and of a job's process whose agent sleeps.
 pub fn idle(bench: &Bench) -> Vec<Row> {
     let row = |what: &str| Row::new(format!("processor time a second, {what}"), Unit::Millis).goal(Goal::Under(5.0));
     let (mut waiting, mut sleeping) = (row("a job that waits for a worker"), row("a job whose agent sleeps"));
@@ -96,11 +96,13 @@ fn measure_idle(bench: &Bench, waiting: &mut Row, sleeping: &mut Row) -> Result<
     let mut site = site(bench)?;
     site.set("SPINNEY_LIMITS__MAX_WORKERS", "1");
     configure(&mut site, &[("sleeper", "exec sleep 1000")])?;
-    let detached = |task: &str| -> Result<Runner> {
+    let detached = |task: &str| -> Result<String> {
         let said = site.spinney(&["run", "--detach", "--agent", "sleeper", "--task", task, "go"])?;
-        Runner::find(String::from_utf8_lossy(&said.stdout).trim())
+        Ok(String::from_utf8_lossy(&said.stdout).trim().to_owned())
     };
-    let (first, second) = (detached("first")?, detached("second")?);
+    let (first, second) = (Runner::find(&detached("first")?)?, detached("second")?);
+    // The one that waits has none of its own.
+    let supervisor = find_process(&format!("{}\0job-queue\0", site.home().display()))?;
     let started = Instant::now();
     while !fs::read_to_string(site.home().join("logs").join(format!("{}.jsonl", first.job)))?.contains("\"session\"") {
         if started.elapsed() > START_WITHIN {
@@ -109,13 +111,13 @@ fn measure_idle(bench: &Bench, waiting: &mut Row, sleeping: &mut Row) -> Result<
         thread::sleep(Duration::from_millis(100));
     }
     for _ in 0..bench.rounds.slow {
-        let before = (first.process.processor_millis()?, second.process.processor_millis()?);
+        let before = (first.process.processor_millis()?, supervisor.processor_millis()?);
         thread::sleep(WATCHED);
-        let after = (first.process.processor_millis()?, second.process.processor_millis()?);
+        let after = (first.process.processor_millis()?, supervisor.processor_millis()?);
         sleeping.push(None, (after.0 - before.0) / WATCHED.as_secs_f64());
         waiting.push(None, (after.1 - before.1) / WATCHED.as_secs_f64());
     }
-    site.spinney(&["cancel", "--now", &second.job, &first.job])?;
+    site.spinney(&["cancel", "--now", &second, &first.job])?;
     site.settle()
 }
 
@@ -180,20 +182,24 @@ struct Runner {
 
 impl Runner {
     fn find(job: &str) -> Result<Self> {
-        let started = Instant::now();
-        loop {
-            let processes = fs::read_dir("/proc")?.flatten().map(|entry| entry.path());
-            let ours = format!("job-run\0{job}\0");
-            let is_ours = |process: &PathBuf| {
-                let line = fs::read(process.join("cmdline")).unwrap_or_default();
-                String::from_utf8_lossy(&line).ends_with(&ours)
-            };
-            if let Some(process) = processes.into_iter().find(is_ours) {
-                return Ok(Self { job: job.to_owned(), process: Process::new(process) });
-            }
-            if started.elapsed() > START_WITHIN {
-                bail!("job {job} has no process");
-            }
+        Ok(Self { job: job.to_owned(), process: find_process(&format!("job-run\0{job}\0"))? })
+    }
+}
+
+/// Waits for a process by the end of its command line.
+fn find_process(ending: &str) -> Result<Process> {
+    let started = Instant::now();
+    loop {
+        let processes = fs::read_dir("/proc")?.flatten().map(|entry| entry.path());
+        let is_meant = |process: &PathBuf| {
+            let line = fs::read(process.join("cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&line).ends_with(ending)
+        };
+        if let Some(process) = processes.into_iter().find(is_meant) {
+            return Ok(Process::new(process));
+        }
+        if started.elapsed() > START_WITHIN {
+            bail!("no process of `{}`", ending.replace('\0', " "));
         }
     }
 }

@@ -2,6 +2,7 @@
 //! command. One table says all three, so that no front can forget one.
 
 mod terms;
+mod tools;
 
 use spinney_core::Advice;
 
@@ -14,6 +15,8 @@ pub enum Front {
     /// The API, and the dashboard with it.
     Api,
     Chat,
+    /// The tools of the MCP server.
+    Tools,
 }
 
 /// An advice as each front says it; none where whoever reads it there can't do it.
@@ -54,6 +57,11 @@ pub fn advise(advice: &Advice, front: Front) -> Option<String> {
         Front::CommandLine => command_line,
         Front::Api => api,
         Front::Chat => chat,
+        Front::Tools => match tools::terms(advice) {
+            Some(terms) => Some(terms),
+            // What is neither an endpoint nor its field is said as it is.
+            None => api.filter(|text| !tools::is_of_requests(text)),
+        },
     }
 }
 

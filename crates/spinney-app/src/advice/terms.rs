@@ -26,6 +26,11 @@ pub(super) fn terms(advice: &Advice) -> Terms {
             "see who owns it and what stands there; `--home DIR` and `workspace.path` decide where things go",
             "see who owns it and what stands there; the daemon's home and `workspace.path` decide where things go",
         ),
+        Advice::AskOwner => Terms::same("ask its owner, who alone can say what it holds"),
+        Advice::AskOwnerOrChooseBranch => Terms::each(
+            "ask its owner, or work on another branch: `spinney new --branch NAME`",
+            "ask its owner, or work on another `branch`",
+        ),
         Advice::SeeWhoOwnsFile => {
             Terms::each("see who owns it, and run the same command again", "see who owns it, and try again")
         }
@@ -42,7 +47,7 @@ pub(super) fn terms(advice: &Advice) -> Terms {
             "where that home is gone for good, `spinney adopt --from-home {node}` takes it over"
         )),
         Advice::RemoveInHome { place } => {
-            Terms::command_line(format!("`spinney --home {place} rm NAME` lets its workspaces go"))
+            Terms::command_line(format!("`spinney --home {place} rm NAME` removes its workspaces"))
         }
         Advice::MountTreeRoot => Terms::each(
             "mount it and run the same command again; nothing was changed",
@@ -51,6 +56,10 @@ pub(super) fn terms(advice: &Advice) -> Terms {
         Advice::DeclareTreesGone { path, marker } => {
             Terms::same(format!("if its trees are gone for good, `mkdir -p {path} && touch {path}/{marker}` says so"))
         }
+        Advice::InstallProgram { agent, command } => match command {
+            Some(command) => Terms::same(format!("`{command}` installs it; or set `agents.{agent}.command`")),
+            None => Terms::same(format!("install it, or set `agents.{agent}.command`")),
+        },
         Advice::InstallGit => Terms::same("install git 2.38 or newer"),
         Advice::CheckStoreUrl => {
             Terms::same("check `store.url` or `SPINNEY_DATABASE_URL`; without either it is SQLite in the home")
@@ -60,9 +69,20 @@ pub(super) fn terms(advice: &Advice) -> Terms {
             "wait for the other process, and try again",
         ),
         Advice::PutBackupInPlace => Terms::each(
-            "put a backup (`spinney.db.backup-…`) in its place, or move it away: `spinney adopt --all` finds the workspaces",
-            "put a backup (`spinney.db.backup-…`) in its place, or move it away",
+            "move it away with its `-wal` and `-shm` files, and put a backup (`spinney.db.backup-…`) in its place; without one, \
+             `spinney adopt --all` finds the workspaces",
+            "move it away with its `-wal` and `-shm` files, and put a backup (`spinney.db.backup-…`) in its place",
         ),
+        Advice::PutStoreTogether { store, files } => {
+            let files = files.iter().map(|file| format!("`{file}`")).collect::<Vec<_>>().join(" and ");
+            Terms::each(
+                format!(
+                    "put `{store}` back, or move {files} to where it is: they have its last changes; then a new store begins, \
+                     and `spinney adopt --all` finds the workspaces"
+                ),
+                format!("put `{store}` back, or move {files} to where it is: they have its last changes"),
+            )
+        }
         Advice::SeeVersion => Terms::command_line("`spinney --version` tells which one this is"),
 
         // Configuration.
@@ -72,7 +92,7 @@ pub(super) fn terms(advice: &Advice) -> Terms {
             "an agent is set by `[agents.NAME]` in a file",
         ),
         Advice::ValidateConfiguration => {
-            Terms::each("mend it, then `spinney config validate` checks it", "mend it, and try again")
+            Terms::each("fix the file; `spinney config validate` checks it", "fix the file, and try again")
         }
         Advice::SetRemote => Terms::same("set `workspace.remote` to the one that is meant"),
         Advice::NameBase => Terms::each(
@@ -86,8 +106,8 @@ pub(super) fn terms(advice: &Advice) -> Terms {
             "nothing was left behind; fix `workspace.setup` and try again",
         ),
         Advice::FetchFromWhatIsKnown => Terms::each(
-            "`SPINNEY_WORKSPACE__FETCH=auto` goes on with what is known",
-            "`workspace.fetch = \"auto\"` goes on with what is known",
+            "`SPINNEY_WORKSPACE__FETCH=auto` continues with what was fetched before",
+            "`workspace.fetch = \"auto\"` continues with what was fetched before",
         ),
         Advice::Trust => Terms::each(
             "`spinney trust` shows what it would run, and agrees to it; `git config --unset KEY` takes it out",
@@ -97,15 +117,15 @@ pub(super) fn terms(advice: &Advice) -> Terms {
             "`spinney trust` shows it, and asks",
             "the owner of the home looks at it, and trusts it on the machine of the daemon",
         )
-        .in_chat("whoever runs me has to look at it, and trust it"),
+        .in_chat("the operator of this daemon has to review and trust it"),
 
         Advice::TrustSetup => Terms::each("see `spinney trust`", "the owner of the home looks at it, and trusts it"),
         Advice::TrustForeignSetup { flag, commit } => Terms::each(
             format!(
-                "look at them, then `spinney new {flag} --setup` runs it, or `spinney trust --commit {commit}` before it is \
-                 asked again"
+                "review those files; then `spinney new {flag} --setup` runs `setup`, or `spinney trust --commit {commit}` allows it \
+                 for that commit"
             ),
-            format!("the owner of the home looks at them, and trusts the commit {commit} before it is asked again"),
+            format!("the owner of the home has to review those files and trust the commit {commit}; then send the request again"),
         ),
 
         // Waiting, and doing it again.
@@ -122,7 +142,11 @@ pub(super) fn terms(advice: &Advice) -> Terms {
         Advice::LetGoOnOrKill { pid } => {
             Terms::same(format!("`kill -CONT {pid}` lets it go on, `kill -9 {pid}` ends it"))
         }
-        Advice::WorkOnItThere => Terms::same("work on it there"),
+        Advice::WorkOnItThere => Terms::same("continue on that machine"),
+        Advice::BeginAtNewest => Terms::same("leave it out to begin again"),
+        Advice::LeaveExpiryOut => {
+            Terms::each("leave `--expires` out to make a token that never expires", "leave `expires` out to make a token that never expires")
+        }
 
         // Repositories and remotes.
         Advice::ListRepositories => Terms::each(
@@ -156,32 +180,37 @@ pub(super) fn terms(advice: &Advice) -> Terms {
             "put the repository back; where it is gone for good, `force` forgets them",
         ),
         Advice::EmptyRepositoryFirst { repository } => Terms::each(
-            format!("`spinney ls --repo {repository}` shows them, `spinney rm NAME` lets one go"),
+            format!("`spinney ls --repo {repository}` shows them, `spinney rm NAME` removes one"),
             format!(
                 "`GET /api/v1/workspaces?repository={repository}` lists them, `DELETE /api/v1/workspaces/{{id}}` lets one go"
             ),
         ),
         Advice::EmptyTrashFirst { repository } => Terms::each(
             format!(
-                "`spinney ls --all --repo {repository}` shows them; `spinney restore` brings one back, `spinney trash purge` lets it go"
+                "`spinney ls --all --repo {repository}` shows them; `spinney restore` brings one back, `spinney trash purge` deletes it"
             ),
             "`GET /api/v1/trash` lists them; `POST /api/v1/workspaces/{id}/restore` brings one back, \
              `POST /api/v1/trash/purge` lets it go",
         ),
         Advice::CommitFirst => Terms::same("commit something first: `git commit --allow-empty -m start`"),
         Advice::AddRemote => Terms::same("`git remote add origin URL` gives it one"),
-        Advice::GiveUsableUrl => {
-            Terms::same("give a path, or a URL that starts with `https://`, `ssh://` or `git@host:`")
-        }
+        Advice::GiveUsableUrl => Terms::same("give a URL that starts with `https://`, `ssh://` or `git@host:`"),
         Advice::CheckAddress => Terms::same("check the address; `git ls-remote URL` asks the same question by hand"),
         Advice::CheckNetwork => Terms::each(
-            "check the network and `git remote -v`; `SPINNEY_WORKSPACE__FETCH=never` works without the remote",
+            "check the network and `git remote -v`; with `SPINNEY_WORKSPACE__FETCH=never`, `spinney new` works without the remote",
             "check the network and `git remote -v`; `workspace.fetch = \"never\"` works without the remote",
         ),
         Advice::SetUpCredentials => Terms::same("set up git's credential helper for this host"),
         Advice::SetUpCredentialsOrNameToken => Terms::each(
             "set up git's credential helper for this host, or name a token: `spinney repo add URL --token-env NAME`",
             TOKEN_BY_VARIABLE,
+        ),
+        Advice::SetForgeTokenOrCredentials { variable } => Terms::each(
+            format!("export {variable} with a token that may push, or set up git's credential helper for this host"),
+            format!(
+                "set {variable} for the daemon to a token that may push, and start it again; or set up git's credential helper \
+                 for this host"
+            ),
         ),
         Advice::SetUpCredentialsForClone => Terms::each(
             "set up git's credential helper for this host, or name a token with `--token-env NAME`",
@@ -210,7 +239,7 @@ pub(super) fn terms(advice: &Advice) -> Terms {
             Terms::each(format!("`spinney token ls --account {account}` shows them"), "`GET /api/v1/tokens` lists them")
         }
         Advice::RenameOrRevokeToken { token } => Terms::each(
-            format!("give it another name; `spinney token revoke '{token}'` lets the old one go"),
+            format!("give it another name; `spinney token revoke '{token}'` revokes the old one"),
             "give it another name, or let the old one go: `DELETE /api/v1/tokens/{id}`",
         ),
         Advice::LeaveAccountOut => Terms::command_line("leave `--account` out"),
@@ -221,9 +250,18 @@ pub(super) fn terms(advice: &Advice) -> Terms {
             "`GET /api/v1/workspaces` lists them",
         )
         .in_chat("`/worktree list` shows them"),
-        Advice::NameWorkspaceById => {
-            Terms::each("use an id, or name the repository with `--repo`", "use its id").in_chat("use its id")
+        Advice::NameOrEnterWorkspace => {
+            Terms::command_line("name one of those that `spinney ls` lists, or run it inside of one")
         }
+        Advice::DidYouMean { name } => Terms::same(format!("did you mean `{name}`?")),
+        Advice::NameWorkspaceById => {
+            Terms::each("use one of the ids; `--repo` bounds the search to one repository", "use its id")
+                .in_chat("use its id")
+        }
+        Advice::NameOtherRepository { workspace, repository } => Terms::each(
+            format!("{workspace} of {repository} is meant with `--repo {repository}`"),
+            format!("{workspace} of {repository} is meant by its id"),
+        ),
         Advice::ShowWorkspace { workspace } => Terms::each(
             format!("`spinney show {workspace}` tells more"),
             "`GET /api/v1/workspaces/{id}?details=true` tells more",
@@ -239,7 +277,7 @@ pub(super) fn terms(advice: &Advice) -> Terms {
         ),
         Advice::AllowReasons => Terms {
             api: Some(
-                "`allow` names the codes of the reasons that are let go, `force` lets all go that can be overridden"
+                "`allow` names the codes of the reasons to override; `force` overrides every reason that can be overridden"
                     .into(),
             ),
             ..Terms::default()
@@ -248,7 +286,7 @@ pub(super) fn terms(advice: &Advice) -> Terms {
             let what = if *is_stale { "a stale one" } else { "a merged one" };
             let kind = if *is_stale { "stale" } else { "merged" };
             Terms::each(
-                format!("`spinney why {workspace}` tells what keeps {what}, `spinney rm {workspace}` lets it go"),
+                format!("`spinney why {workspace}` shows why {what} is kept, `spinney rm {workspace}` removes it"),
                 format!(
                     "`{workspace}` is {what}: `GET /api/v1/workspaces/{{id}}/verdict` tells what keeps it, \
                      `DELETE /api/v1/workspaces/{{id}}` lets it go"
@@ -274,7 +312,7 @@ pub(super) fn terms(advice: &Advice) -> Terms {
             "switch the main checkout to another branch, or choose another with `branch`",
         ),
         Advice::UnlockToAdopt { path } => {
-            Terms::same(format!("if nobody makes it any more, `git worktree unlock {path}` lets it be adopted"))
+            Terms::same(format!("if no Spinney process is creating it, `git worktree unlock {path}` allows it to be adopted"))
         }
         Advice::ListAdoptable => Terms::same("`git worktree list` shows the linked worktrees that can be adopted"),
         Advice::NoteTheMove { from, to } => Terms::each(
@@ -295,10 +333,10 @@ pub(super) fn terms(advice: &Advice) -> Terms {
             "`git worktree repair` in the main checkout mends a broken link",
         ),
         Advice::TakeInOrphans => Terms::each(
-            "if that is a workspace the store does not know, `spinney cleanup orphans` takes it in",
-            "if that is a workspace the store does not know, `POST /api/v1/cleanup` with `orphans` takes it in",
+            "if that is a workspace the store does not know, `spinney cleanup orphans` registers it",
+            "if that is a workspace the store does not know, `POST /api/v1/cleanup` with `orphans` registers it",
         ),
-        Advice::Adopt => Terms::command_line("`spinney adopt` takes it in"),
+        Advice::Adopt => Terms::command_line("`spinney adopt` registers it"),
         Advice::SeeStatus { path } => Terms::same(format!("`git -C {path} status` shows its state")),
         Advice::SeeWhatIsLeft { path } => Terms::same(format!("`git -C {path} status` shows what is left to do")),
         Advice::ResolveConflicts => Terms::same("resolve its conflicts in the workspace, and commit that"),
@@ -310,13 +348,17 @@ pub(super) fn terms(advice: &Advice) -> Terms {
             "`git fsck` tells what is missing; `DELETE /api/v1/workspaces/{id}?force=true` removes it and keeps what is left",
         ),
         Advice::MakeIndexAnew { path } => {
-            Terms::same(format!("`git -C {path} read-tree HEAD` makes it anew; files stay as they are"))
+            Terms::same(format!("`git -C {path} read-tree HEAD` creates a new index: files stay as they are, staged changes become unstaged"))
         }
         Advice::DeclareSafe { path } => {
             Terms::same(format!("if you trust it: `git config --global --add safe.directory {path}`"))
         }
+        Advice::AllowTransport { transport } => Terms::same(format!(
+            "if you trust where it leads: `git config --global protocol.{transport}.allow always`; \
+             `workspace.submodules = false` leaves submodules out"
+        )),
         Advice::NameImportSource => Terms::command_line(
-            "name a database of Archon (`archon.db`) or a `worktree-registry.json`; without `--from`, all places are looked at",
+            "name a database of Archon (`archon.db`, or `postgres://…`) or a `worktree-registry.json`; without `--from`, all places are looked at",
         ),
 
         // Jobs, agents and schedules.
@@ -326,7 +368,7 @@ pub(super) fn terms(advice: &Advice) -> Terms {
         ),
         Advice::NameAgent => Terms::each("`spinney run --agent NAME …`", "`agent` names one"),
         Advice::ChooseAgentOf { repository } => {
-            Terms::same(format!("name an agent whose `working_directory` is `{repository}`, or says nothing"))
+            Terms::same(format!("choose an agent whose `working_directory` is `{repository}` or is not set"))
         }
         Advice::NameRepositoryOfAgent => Terms::each(
             "or name the repository that it works on: `spinney repo ls` lists them",
@@ -358,6 +400,18 @@ pub(super) fn terms(advice: &Advice) -> Terms {
             format!("take them out of its history and `spinney retry {job}` delivers it"),
             format!("take them out of its history and `POST /api/v1/jobs/{job}/retry` delivers it"),
         ),
+        Advice::DeliverHeld { workspace, commit } => Terms::each(
+            format!("`spinney deliver {workspace} --accept-held {commit}` pushes it as it is"),
+            format!("`POST /api/v1/workspaces/{{id}}/deliver` with `accept_held` = `{commit}` pushes it as it is"),
+        ),
+        Advice::TakeOutCopied => Terms::same("take the files out of the branch's history, and deliver again"),
+        Advice::AcceptRemote => Terms::each(
+            "`git remote -v` shows it; if that is right, `--accept-remote` pushes there",
+            "`git remote -v` shows it; if that is right, `accept_remote` pushes there",
+        ),
+        Advice::NameForge => {
+            Terms::same("set `api_url` in `[forge.github]`, `[forge.gitlab]` or `[forge.forgejo]` of the configuration")
+        }
         Advice::MergeBack { workspace, refs } => Terms::each(
             format!("`spinney exec {workspace} -- git merge {refs}` brings back what was lost"),
             format!("`git merge {refs}` in the workspace brings back what was lost"),
@@ -366,7 +420,7 @@ pub(super) fn terms(advice: &Advice) -> Terms {
             format!("`spinney exec {workspace} -- git status` shows it"),
             "`git status` in the workspace shows it",
         ),
-        Advice::DaemonClones => Terms::same("a daemon clones it by itself"),
+        Advice::DaemonClones => Terms::same("start the daemon: it clones the repository"),
         Advice::CloneForAgent { url } => Terms::each(
             format!("`spinney repo add {url}` clones it; `auto_clone = true` lets its jobs do so"),
             "`POST /api/v1/repositories` with its `url` clones it; `auto_clone = true` lets its jobs do so",

@@ -20,6 +20,8 @@ fn every() -> Vec<Advice> {
         Advice::MountForWriting,
         Advice::SeeWhoOwnsPlace,
         Advice::SeeWhoOwnsFile,
+        Advice::AskOwner,
+        Advice::AskOwnerOrChooseBranch,
         Advice::FreeSpace,
         Advice::FreeSpaceOrLowerLimit,
         Advice::UseTheOtherHome,
@@ -30,9 +32,11 @@ fn every() -> Vec<Advice> {
         Advice::MountTreeRoot,
         Advice::DeclareTreesGone { path: "/srv/x".to_owned(), marker: "/srv/x".to_owned() },
         Advice::InstallGit,
+        Advice::InstallProgram { agent: "coder".parse().unwrap(), command: Some("npm install -g x".to_owned()) },
         Advice::CheckStoreUrl,
         Advice::WaitForStore,
         Advice::PutBackupInPlace,
+        Advice::PutStoreTogether { store: "spinney.db".to_owned(), files: vec!["spinney.db-wal".to_owned()] },
         Advice::SeeVersion,
         Advice::Configuration("set `x`".to_owned()),
         Advice::SetAgentInFile,
@@ -52,6 +56,8 @@ fn every() -> Vec<Advice> {
         Advice::EndProcessAndRepeat,
         Advice::LetGoOnOrKill { pid: 7 },
         Advice::WorkOnItThere,
+        Advice::BeginAtNewest,
+        Advice::LeaveExpiryOut,
         Advice::ListRepositories,
         Advice::RunInRepository,
         Advice::RunWhereItStands,
@@ -67,6 +73,7 @@ fn every() -> Vec<Advice> {
         Advice::CheckNetwork,
         Advice::SetUpCredentials,
         Advice::SetUpCredentialsOrNameToken,
+        Advice::SetForgeTokenOrCredentials { variable: "GITHUB_TOKEN".to_owned() },
         Advice::SetUpCredentialsForClone,
         Advice::ExportVariable { variable: "/srv/x".to_owned() },
         Advice::SyncBranches,
@@ -77,6 +84,9 @@ fn every() -> Vec<Advice> {
         Advice::RenameOrRevokeToken { token: "ci".parse().unwrap() },
         Advice::LeaveAccountOut,
         Advice::ListWorkspaces,
+        Advice::NameOrEnterWorkspace,
+        Advice::DidYouMean { name: "issue-42".to_owned() },
+        Advice::NameOtherRepository { workspace: name(), repository: "local/app".parse().unwrap() },
         Advice::NameWorkspaceById,
         Advice::ShowWorkspace { workspace: name() },
         Advice::Restore { workspace: name(), id: WorkspaceId::generate() },
@@ -101,6 +111,7 @@ fn every() -> Vec<Advice> {
         Advice::CheckObjects,
         Advice::MakeIndexAnew { path: "/srv/x".to_owned() },
         Advice::DeclareSafe { path: "/srv/x".to_owned() },
+        Advice::AllowTransport { transport: "file".to_owned() },
         Advice::NameImportSource,
         Advice::ListJobs,
         Advice::ConfigureAgent,
@@ -113,6 +124,10 @@ fn every() -> Vec<Advice> {
         Advice::Retry { job: JobId::generate() },
         Advice::AcceptHeld { job: JobId::generate(), without_lost: true },
         Advice::TakeOutAndRetry { job: JobId::generate() },
+        Advice::DeliverHeld { workspace: name(), commit: "a".repeat(40).parse().unwrap() },
+        Advice::TakeOutCopied,
+        Advice::AcceptRemote,
+        Advice::NameForge,
         Advice::MergeBack { workspace: name(), refs: "/srv/x".to_owned() },
         Advice::SeeStatusOf { workspace: name() },
         Advice::DaemonClones,
@@ -133,7 +148,7 @@ fn every_advice_is_among_the_samples() {
 #[test]
 fn the_api_and_chats_name_no_command_of_ours_and_no_flag() {
     for advice in every() {
-        for front in [Front::Api, Front::Chat] {
+        for front in [Front::Api, Front::Chat, Front::Tools] {
             let told = advise(&advice, front).unwrap_or_default();
             assert!(!told.contains("spinney ") && !told.contains("`spinney`"), "{advice:?}: {told}");
             let is_gits = told.contains("`git ");
@@ -141,13 +156,15 @@ fn the_api_and_chats_name_no_command_of_ours_and_no_flag() {
         }
         let chat = advise(&advice, Front::Chat).unwrap_or_default();
         assert!(!chat.contains("/api/"), "{advice:?}: {chat}");
+        let tools = advise(&advice, Front::Tools).unwrap_or_default();
+        assert!(!tools.contains("/api/") && !tools.contains("`force`"), "{advice:?}: {tools}");
     }
 }
 
 #[test]
 fn somebody_can_do_something_about_every_advice() {
     for advice in every() {
-        let told = [Front::CommandLine, Front::Api, Front::Chat].map(|front| advise(&advice, front));
+        let told = [Front::CommandLine, Front::Api, Front::Chat, Front::Tools].map(|front| advise(&advice, front));
         assert!(told.iter().any(Option::is_some), "{advice:?}");
         for told in told.into_iter().flatten() {
             assert!(!told.is_empty() && !told.contains('\n') && told.matches('`').count() % 2 == 0, "{told}");

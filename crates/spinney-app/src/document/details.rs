@@ -75,7 +75,9 @@ pub struct WorkspaceDetails {
 impl WorkspaceDetails {
     #[must_use]
     pub fn of(engine: &Engine, workspace: &spinney_core::Workspace, details: &spinney_engine::Details) -> Self {
-        Self { workspace: Workspace::of(engine, workspace), details: Details::of(workspace, details) }
+        let mut told = Workspace::of(engine, workspace);
+        told.pushed |= details.pushed;
+        Self { workspace: told, details: Details::of(workspace, details) }
     }
 }
 

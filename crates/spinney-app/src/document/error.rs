@@ -40,9 +40,9 @@ pub enum ErrorKind {
     NotFound,
     /// Somebody else holds it.
     Held,
-    /// It is not known who asks.
+    /// The request has no valid token or session.
     Unauthorized,
-    /// Whoever asks may not.
+    /// The caller's scope or account does not allow it.
     Forbidden,
 }
 
@@ -62,6 +62,22 @@ impl Error {
     #[must_use]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), hints: Vec::new(), reasons: Vec::new() }
+    }
+
+    /// An error of a use case, with what helps in the terms of a front.
+    #[must_use]
+    pub fn of(error: &crate::Error, front: Front) -> Self {
+        match error {
+            crate::Error::Engine(error) => Self::of_engine(error, front),
+            crate::Error::Jobs(error) => Self::of_jobs(error, front),
+            crate::Error::Request(invalid) => {
+                Self { hints: advise_all(&error.advice(), front), ..Self::new(ErrorKind::Usage, invalid.in_fields()) }
+            }
+            error => Self {
+                hints: advise_all(&error.advice(), front),
+                ..Self::new(error.kind().into(), Self::message_of(error))
+            },
+        }
     }
 
     /// An error of the engine, with what helps in the terms of a front.

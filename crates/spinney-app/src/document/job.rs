@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use async_recursion::async_recursion as boxed;
 use serde::Serialize;
 use spinney_engine::Engine;
 use spinney_jobs::Jobs;
@@ -150,6 +151,7 @@ impl Job {
     }
 
     /// Loads all that belongs to a job; its workspace also when that is in the trash by now.
+    #[boxed]
     pub async fn load(
         engine: &Engine,
         jobs: &Jobs<'_>,

@@ -26,7 +26,12 @@ impl ListedWorkspace {
 
     /// The same, with what git says about it.
     #[must_use]
-    pub fn with_details(self, workspace: &spinney_core::Workspace, details: &spinney_engine::Details) -> ListedDetails {
+    pub fn with_details(
+        mut self,
+        workspace: &spinney_core::Workspace,
+        details: &spinney_engine::Details,
+    ) -> ListedDetails {
+        self.workspace.pushed |= details.pushed;
         ListedDetails { listed: self, details: Details::of(workspace, details) }
     }
 }

@@ -5,9 +5,12 @@ use spinney_core::{RepositoryName, Workspace};
 use spinney_engine::Engine;
 use utoipa::ToSchema;
 
-use super::{Account, Agent, Failure, Pool, PurgedWorkspace, Repository, Timestamp, Token, TrashedWorkspace};
+use super::{
+    Account, Agent, ErasableWorkspace, ErasedWorkspace, Failure, Pool, PurgedWorkspace, Repository, Timestamp, Token,
+    TrashedWorkspace,
+};
 use crate::Front;
-use crate::housekeeping::Purging;
+use crate::housekeeping::{Erasing, ErasureAsked, Purging};
 
 /// All repositories of an account, by name.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -71,15 +74,53 @@ pub struct Purge {
 impl Purge {
     #[must_use]
     pub fn of(engine: &Engine, purging: &Purging, front: Front) -> Self {
-        let failure = |(workspace, error): &(Workspace, spinney_engine::Error)| Failure {
-            name: workspace.name.to_string(),
-            error: super::Error::of_engine(error, front),
-        };
         Self {
             purged: purging.purged.iter().map(|purged| PurgedWorkspace::of(engine, purged)).collect(),
-            failed: purging.failed.iter().map(failure).collect(),
+            failed: failures(&purging.failed, front),
         }
     }
+}
+
+/// What an erasure did, or with a dry run would do.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Erase {
+    pub dry_run: bool,
+    /// With a dry run: what is left, and would be gone for good.
+    pub would_erase: Vec<ErasableWorkspace>,
+    pub erased: Vec<ErasedWorkspace>,
+    pub failed: Vec<Failure>,
+}
+
+impl Erase {
+    /// What would be gone.
+    #[must_use]
+    pub fn asked(engine: &Engine, asked: &ErasureAsked, front: Front) -> Self {
+        Self {
+            dry_run: true,
+            would_erase: asked.erasable.iter().map(|one| ErasableWorkspace::of(engine, one)).collect(),
+            erased: Vec::new(),
+            failed: failures(&asked.failed, front),
+        }
+    }
+
+    /// What is gone.
+    #[must_use]
+    pub fn done(engine: &Engine, erasing: &Erasing, front: Front) -> Self {
+        Self {
+            dry_run: false,
+            would_erase: Vec::new(),
+            erased: erasing.erased.iter().map(|one| ErasedWorkspace::of(engine, one)).collect(),
+            failed: failures(&erasing.failed, front),
+        }
+    }
+}
+
+fn failures(failed: &[(Workspace, spinney_engine::Error)], front: Front) -> Vec<Failure> {
+    let failure = |(workspace, error): &(Workspace, spinney_engine::Error)| Failure {
+        name: workspace.name.to_string(),
+        error: super::Error::of_engine(error, front),
+    };
+    failed.iter().map(failure).collect()
 }
 
 /// The machines that work on this store, oldest first.

@@ -6,6 +6,7 @@ use spinney_git::Known;
 use utoipa::ToSchema;
 
 use super::{Timestamp, path_text};
+use crate::repositories::Populated;
 
 /// A repository that Spinney knows.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -37,6 +38,11 @@ pub struct Repository {
 }
 
 impl Repository {
+    #[must_use]
+    pub fn populated(known: &Populated) -> Self {
+        Self::of(&known.repository, known.live)
+    }
+
     #[must_use]
     pub fn of(repository: &spinney_core::Repository, workspaces: usize) -> Self {
         Self {

@@ -38,7 +38,7 @@ pub struct Schedule {
     pub last_job_id: Option<String>,
     #[schema(required)]
     pub last_status: Option<JobStatus>,
-    /// What came of the last run.
+    /// The outcome of the last run.
     pub last_report: Value,
 }
 

@@ -42,4 +42,10 @@ pub struct RestoredWorkspace {
     /// The commit that it is at, where it is on no branch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detached_at: Option<String>,
+    /// What it was called before, where another workspace has that name by now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name_before: Option<String>,
+    /// The branch that it was on before, where it is on another now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch_before: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! How many there are of what, and how much room is left.
+//! Counts, limits and free disk space.
 
 use serde::Serialize;
 use spinney_core::RepositoryName;
@@ -6,13 +6,32 @@ use spinney_engine::stands;
 use spinney_store::WorkspaceTally;
 use utoipa::ToSchema;
 
-/// How many there are of what, and how much room is left.
+/// Counts, limits and free disk space.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Status {
     pub repositories: Vec<RepositoryStatus>,
     /// Free bytes where the workspaces are.
     #[schema(required)]
     pub free_disk: Option<u64>,
+    pub archives: Archives,
+}
+
+/// What is left of purged workspaces.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+pub struct Archives {
+    /// How many workspaces have one.
+    pub count: u64,
+    /// What they take on disk.
+    pub bytes: u64,
+    /// Whether they take more than the live trees, and nothing but a person bounds them.
+    pub outgrow: bool,
+}
+
+impl Archives {
+    #[must_use]
+    pub fn of(archives: &crate::housekeeping::Archives, cleanup: &spinney_core::config::CleanupConfig) -> Self {
+        Self { count: archives.count, bytes: archives.bytes, outgrow: archives.outgrow(cleanup) }
+    }
 }
 
 /// What a repository has.
@@ -128,7 +147,9 @@ mod tests {
         assert_described(&repository, &repository);
         assert_described(&repository.workspaces, &repository.workspaces);
         assert_described(&repository.size, &repository.size);
-        let status = |repositories, free_disk| Status { repositories, free_disk };
+        let archives = Archives { count: 1, bytes: 2, outgrow: false };
+        assert_described(&archives, &archives);
+        let status = |repositories, free_disk| Status { repositories, free_disk, archives };
         assert_described(&status(vec![repository], Some(1)), &status(vec![], None));
     }
 

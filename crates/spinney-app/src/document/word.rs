@@ -36,6 +36,7 @@ macro_rules! word {
 }
 
 word!(Cancel);
+word!(DeliveryStatus);
 word!(EvidenceKind);
 word!(JobStatus);
 word!(LeftOutReason);

@@ -117,6 +117,8 @@ pub struct ResolvedWorkspace {
     /// The commit that it was set up at, when it came from the pool.
     #[schema(required)]
     pub set_up_at: Option<String>,
+    /// What it keeps though the request named another base, branch or commit: each a sentence.
+    pub kept: Vec<String>,
 }
 
 impl ResolvedWorkspace {
@@ -131,6 +133,7 @@ impl ResolvedWorkspace {
             method: resolution.method.into(),
             warm: resolution.set_up_at.is_some(),
             set_up_at: resolution.set_up_at.as_ref().map(ToString::to_string),
+            kept: resolution.kept.iter().map(|kept| format!("{} {kept}", resolution.workspace.name)).collect(),
         }
     }
 }
@@ -162,8 +165,11 @@ mod tests {
                 method: spinney_core::Method::Created,
                 continued: None,
                 started_from: None,
+                start: None,
+                on_current: false,
                 fetched: None,
                 set_up_at,
+                kept: Vec::new(),
             };
             ResolvedWorkspace::with(Workspace::linked(&resolution.workspace, None), &resolution)
         };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use spinney_core::{Advice, Finding, Job, JobEvent, JobPhase, JobStatus, LeftOutReason, Push, WaitsFor};
+use spinney_core::{Advice, Finding, Job, JobEvent, JobPhase, JobStatus, LeftOutReason, LogEntry, Push, WaitsFor};
 use spinney_engine::plural;
 
 use super::{between, first_line, plain};
@@ -46,7 +46,7 @@ pub fn doing(event: &JobEvent) -> Option<String> {
     Some(text).filter(|text| !text.is_empty())
 }
 
-/// `failed: its time was up`.
+/// `failed: it reached its timeout`.
 #[must_use]
 pub fn ended(status: JobStatus, error: Option<&str>) -> String {
     let status = status.as_str().replace('_', " ");
@@ -77,6 +77,31 @@ pub fn with_advice(text: &str, advice: &[Advice], front: Front) -> String {
     std::iter::once(text.to_owned()).chain(advise_all(advice, front)).collect::<Vec<_>>().join("; ")
 }
 
+/// A line of a job's log as it is sent: what helps is said behind the text, in the terms of a front.
+#[must_use]
+pub fn log_line(line: Vec<u8>, front: Front) -> Vec<u8> {
+    const ADVICE: &[u8] = b"\"advice\":";
+    // Most lines have none, and are sent as they are.
+    if !line.windows(ADVICE.len()).any(|part| part == ADVICE) {
+        return line;
+    }
+    let Ok(mut entry) = serde_json::from_slice::<LogEntry>(&line) else { return line };
+    match &mut entry.event {
+        JobEvent::Warning { text, advice } => *text = with_advice(text, &std::mem::take(advice), front),
+        JobEvent::Finished { error: Some(error), advice, .. } => {
+            *error = with_advice(error, &std::mem::take(advice), front);
+        }
+        _ => return line,
+    }
+    match serde_json::to_vec(&entry) {
+        Ok(mut told) => {
+            told.push(b'\n');
+            told
+        }
+        Err(_) => line,
+    }
+}
+
 /// What a job waits for, and what helps, as it follows "waits for".
 #[must_use]
 pub fn waits_for(waits_for: &WaitsFor, front: Front) -> String {
@@ -98,10 +123,10 @@ fn delivered(job: &Job) -> Option<String> {
         Push::Nothing => return Some("nothing changed, nothing pushed".to_owned()),
         Push::Pushed => "pushed",
         Push::NoRemote => "not pushed: there is no remote",
-        Push::Off => "not pushed, as its agent is set",
+        Push::Off => "not pushed: push_on_success is false",
         // Why is among the warnings.
-        Push::Refused => "not pushed: that failed",
-        Push::Held => "not pushed: a person has to look first",
+        Push::Refused => "not pushed: the push failed",
+        Push::Held => "not pushed: held until a person accepts the commit",
     };
     Some(format!("{}, {push}", changes(job)))
 }
@@ -112,6 +137,7 @@ pub fn left_out(reason: LeftOutReason) -> &'static str {
     match reason {
         LeftOutReason::ThereBefore => "there before",
         LeftOutReason::Copied => "copied by Spinney",
+        LeftOutReason::SetUp => "made by `setup`",
         LeftOutReason::Repository => "a repository of its own",
     }
 }
@@ -173,5 +199,28 @@ mod tests {
         assert_eq!(action("run_shell_command", "cargo test\ncargo fmt"), "running cargo test");
         assert_eq!(action("WebFetch", "https://example.com"), "WebFetch https://example.com");
         assert_eq!(action("Bash", ""), "running");
+    }
+
+    #[test]
+    fn a_line_of_a_log_says_what_helps_in_the_terms_of_who_reads_it() {
+        let line = |event| {
+            let mut line = serde_json::to_vec(&LogEntry { at_ms: 7, event }).unwrap();
+            line.push(b'\n');
+            line
+        };
+        let job: spinney_core::JobId = "7f3k2a9qxe".parse().unwrap();
+        let (error, advice) = (Some("it failed".to_owned()), vec![Advice::Retry { job }]);
+        let finished = line(JobEvent::Finished { status: JobStatus::Failed, error, advice });
+        let told = |front| String::from_utf8(log_line(finished.clone(), front)).unwrap();
+        for (front, way) in [(Front::CommandLine, "`spinney retry 7f3k2a9qxe`"), (Front::Api, "/jobs/7f3k2a9qxe/retry")]
+        {
+            let told = told(front);
+            assert!(told.contains("it failed; ") && told.contains(way), "{told}");
+            assert!(told.ends_with("}\n") && !told.contains("advice"), "{told}");
+        }
+        // What has none is sent as it is, and so is what only looks so.
+        for other in [line(JobEvent::warning("careful")), b"{\"advice\":1}\n".to_vec(), b"\xff\"advice\":\n".to_vec()] {
+            assert_eq!(log_line(other.clone(), Front::Api), other);
+        }
     }
 }

@@ -1,20 +1,28 @@
 //! What people read, on the terminal and on the pages: numbers and times, what a job does, what a verdict says.
 
 mod actor;
+mod delivery;
+mod ignored;
 mod job;
+mod told;
 mod verdict;
 
 pub use spinney_jobs::plain::{first_line, plain};
 
 pub use actor::actor;
+pub use delivery::{delivery, no_pull_request};
+pub use ignored::ignored;
 pub use job::{
-    action, counted, doing, ended, error_of, found, left_out, one_line, outcome, phase, ran_for, waits_for, with_advice,
+    action, counted, doing, ended, error_of, found, left_out, log_line, one_line, outcome, phase, ran_for, waits_for,
+    with_advice,
 };
-pub use verdict::{items_of, lost_with, standing, ways_to_keep};
+pub use told::English;
+pub use verdict::{Around, items_of, lost_with, standing, ways_to_keep};
 
 use std::time::Duration;
 
 use spinney_core::Timestamp;
+use spinney_engine::Expiry;
 
 const UNITS: [(u64, &str, &str); 4] = [(86_400, "d", "day"), (3600, "h", "hour"), (60, "m", "min"), (1, "s", "s")];
 
@@ -52,6 +60,15 @@ pub fn days(span: &str) -> String {
         Some("1") => "1 day".to_owned(),
         Some(count) if count.bytes().all(|byte| byte.is_ascii_digit()) => format!("{count} days"),
         _ => span.to_owned(),
+    }
+}
+
+/// Why an archive is kept no longer, by the two keys of the configuration.
+#[must_use]
+pub fn expired(why: Expiry, archive_for: &str, archive_quota: &str) -> String {
+    match why {
+        Expiry::Age => format!("archived more than {} ago (`cleanup.archive_for`)", days(archive_for)),
+        Expiry::Quota => format!("all archives take more than {archive_quota} (`cleanup.archive_quota`)"),
     }
 }
 
@@ -104,6 +121,14 @@ pub fn date(at: Timestamp) -> String {
         Ok(at) => at.to_zoned(jiff::tz::TimeZone::system()).strftime("%-d %b").to_string(),
         Err(_) => at.to_string(),
     }
+}
+
+/// Reads a day such as `2026-01-31`, which begins where this person is.
+#[must_use]
+pub fn day(text: &str) -> Option<Timestamp> {
+    let day: jiff::civil::Date = text.parse().ok()?;
+    let begin = day.to_zoned(jiff::tz::TimeZone::system()).ok()?;
+    Some(Timestamp::from_millisecond(begin.timestamp().as_millisecond()))
 }
 
 #[cfg(test)]

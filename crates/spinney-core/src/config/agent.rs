@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::branch_pattern::BranchPattern;
 use super::forge::VariableName;
+use super::mcp_server::McpServers;
 use super::schedule::ScheduleConfig;
 use super::schema::WorkspaceConfig;
 use super::template::{CommitPlaceholder, PullRequestPlaceholder, Template};
@@ -39,6 +40,9 @@ pub struct AgentConfig {
     #[serde(deserialize_with = "agent_values::tools")]
     pub disallowed_tools: Vec<String>,
     pub env: Variables,
+    /// What it gets of Spinney's own environment, beside what everything gets.
+    pub pass: Vec<VariableName>,
+    pub mcp_servers: McpServers,
     /// False: it only reads, in a shared checkout of base.
     pub requires_isolation: bool,
     pub working_directory: WorkingDirectory,
@@ -172,7 +176,7 @@ impl fmt::Display for Keep {
 }
 
 /// Environment variables with their values, which are not shown: people put keys there.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Variables(#[serde(deserialize_with = "agent_values::variables")] BTreeMap<VariableName, String>);
 
 impl Variables {

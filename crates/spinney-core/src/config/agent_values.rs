@@ -17,13 +17,18 @@ use crate::names::for_message;
 const MAX_TEXT_BYTES: usize = 100_000;
 
 pub(super) fn command<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    let command = texts(deserializer, |part| is_long(part).then_some("is too long, or has a NUL in it"))?;
+    let command = arguments(deserializer)?;
     match command.first().map(String::as_str) {
         Some(program) if program.is_empty() || program.starts_with('-') || program.contains(char::is_control) => {
             Err(D::Error::custom(format!("`{}` is not a program", for_message(program))))
         }
         _ => Ok(command),
     }
+}
+
+/// Arguments of a program, which may look like options of it.
+pub(super) fn arguments<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    texts(deserializer, |part| is_long(part).then_some("is too long, or has a NUL in it"))
 }
 
 pub(super) fn tools<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
@@ -138,6 +143,9 @@ mod tests {
             ("permission_mode", "workspace-write".into()),
             ("allowed_tools", texts(&["Read", "Bash(git log:*)", "mcp__x__y"])),
             ("env", table("A_1", "any $(text) {x}")),
+            ("env", table("A", "$SOME_KEY")),
+            ("pass", texts(&["SSH_AUTH_SOCK", "_x1"])),
+            ("mcp_servers", table("docs", table("command", "mcp-docs"))),
             ("working_directory", "sub".into()),
             ("working_directory", table("root", "../other")),
             ("max_concurrent", 0.into()),
@@ -178,6 +186,13 @@ mod tests {
             ("env", table("A-B", "x"), "`A-B` is not the name of a variable such as `GITHUB_TOKEN`"),
             ("env", table("A", 1), "the value of `A` is not a text"),
             ("env", table("A", "s3cret\0"), "the value of `A` is not a text"),
+            (
+                "pass",
+                texts(&["A", "ANTHROPIC_*"]),
+                "`ANTHROPIC_*` is not the name of a variable such as `GITHUB_TOKEN`",
+            ),
+            ("pass", texts(&["$A"]), "`$A` is not the name of a variable such as `GITHUB_TOKEN`"),
+            ("mcp_servers", table("docs", "x"), "`docs` is not a table with `command` or `url`"),
             ("working_directory", table("auto_clone", true), "`auto_clone` needs a `url`"),
             ("max_concurrent", (-1).into(), "`-1` is not a number from `0` to `4294967295`"),
             ("max_attempts", 0.into(), "`0` is not a number from `1` to `4294967295`"),
@@ -188,7 +203,7 @@ mod tests {
             (
                 "workspace.commit_message",
                 "{titel}".into(),
-                "`{titel}` is no placeholder: there are `{summary}`, `{jobId}`, `{workItem}`",
+                "`{titel}` is no placeholder: use one of `{summary}`, `{jobId}`, `{workItem}`",
             ),
             ("workspace.on_push_failure", "ask".into(), "`ask` is none of `retry`, `fail`, `warn`"),
             ("workspace.on_dirty", "stash".into(), "`stash` is none of `keep`, `refuse`, `commit`"),

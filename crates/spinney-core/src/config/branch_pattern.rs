@@ -207,7 +207,7 @@ mod tests {
         for (pattern, message) in [
             ("agent/{agnt}", "`{agnt}` is no placeholder: did you mean `{agent}`?".to_owned()),
             ("agent/{workitem}", "`{workitem}` is no placeholder: did you mean `{workItem}`?".to_owned()),
-            ("agent/{jobId", "`agent/{jobId` has a brace that opens or closes nothing".to_owned()),
+            ("agent/{jobId", "`agent/{jobId` has an unmatched brace".to_owned()),
             ("Agent/{jobId}", format!("`Agent/{{jobId}}` {character}")),
             ("a b/{jobId}", format!("`a b/{{jobId}}` {character}")),
             ("", "`` gives no branch name: it is empty".to_owned()),

@@ -139,7 +139,7 @@ mod tests {
             let quoted = |text: &str| toml::Value::from(text).to_string();
             let text = format!(
                 "[agents.a]\nsystem_prompt = {}\nenv = {{ X = {} }}\nhooks.on_error = [{}]\n",
-                quoted(&prompt.replace('\0', "")), quoted(&value.replace('\0', "")), quoted(&line),
+                quoted(&prompt.replace('\0', "")), quoted(&format!("x{}", value.replace('\0', ""))), quoted(&line),
             );
             let request = needs_trust(trial(), "x", &text).unwrap().unwrap();
             let again = needs_trust(trial(), "y", &request.content).unwrap().unwrap();

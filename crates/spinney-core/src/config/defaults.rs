@@ -92,7 +92,11 @@ pub fn repository_template() -> String {
     for block in blocks(AGENT_DEFAULTS) {
         match block {
             Block::Section { comment, name } => template.push_str(&format!("{comment}# [agents.coder.{name}]\n")),
-            Block::Key { comment, line, .. } => template.push_str(&format!("{comment}# {line}\n\n")),
+            Block::Key { comment, line, .. } => {
+                if repository::may_set_of_agent(key_of(line)) {
+                    template.push_str(&format!("{comment}# {line}\n\n"));
+                }
+            }
         }
     }
     template.truncate(template.trim_end().len());
@@ -180,7 +184,8 @@ mod tests {
         let written = written.collect::<Vec<_>>().join("\n");
         let keys = written.lines().filter(|line| !line.starts_with('#') && is_key(line)).count();
         let may = super::keys().iter().filter(|known| repository::may_set(&known.key)).count();
-        let of_agent = agent_keys().iter().filter(|known| !known.overrides).count();
+        let of_agent = agent_keys().iter().filter(|known| !known.overrides);
+        let of_agent = of_agent.filter(|known| repository::may_set_of_agent(&known.key)).count();
         assert_eq!(keys, may + of_agent, "{written}");
         let part = Layers::new().repository("spinney.toml", &written, false).unwrap();
         assert_eq!(part.withheld_agents, ["coder".parse().unwrap()]);

@@ -226,10 +226,12 @@ fn plain(value: &DeValue<'_>) -> Plain {
     match value {
         DeValue::String(text) => Ok(text.to_string().into()),
         DeValue::Boolean(value) => Ok((*value).into()),
-        DeValue::Integer(number) => {
-            i64::from_str_radix(number.as_str(), number.radix()).map(Into::into).map_err(|_| "a number that large")
+        DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
+            .map(Into::into)
+            .map_err(|_| "a number that is too large"),
+        DeValue::Float(number) => {
+            number.as_str().parse::<f64>().map(Into::into).map_err(|_| "a number that is too large")
         }
-        DeValue::Float(number) => number.as_str().parse::<f64>().map(Into::into).map_err(|_| "a number that large"),
         DeValue::Array(values) => {
             let entries = values.iter().map(|value| match value.get_ref() {
                 entry @ (DeValue::String(_) | DeValue::Integer(_)) => plain(entry),
@@ -371,12 +373,12 @@ mod tests {
             (
                 "[zzz]\nqqq = 1",
                 "config.toml:2: unknown key `zzz.qqq`",
-                "there are `workspace`, `pool`, `limits`, `cleanup`, `store`, `server`, `forge`, `platforms`, `agents`",
+                "use one of `workspace`, `pool`, `limits`, `cleanup`, `store`, `server`, `forge`, `platforms`, `agents`",
             ),
             (
                 "[limits]\nqqq = 1",
                 "config.toml:2: unknown key `limits.qqq`",
-                "there are `max_workspaces`, `max_workers`, `min_free_disk`",
+                "use one of `max_workspaces`, `max_workers`, `min_free_disk`",
             ),
             (
                 "[limits.max_workspace]\na = 1",
@@ -414,7 +416,7 @@ mod tests {
 
     #[test]
     fn wrong_agents_are_told_with_file_and_line() {
-        let known_agent_keys = "there are `runtime`, `command`, `model`";
+        let known_agent_keys = "use one of `runtime`, `command`, `model`";
         for (text, message, hint) in [
             ("[agents.coder]\nmodle = 'x'", "2: unknown key `agents.coder.modle`", "did you mean `model`?"),
             (
@@ -469,7 +471,7 @@ mod tests {
             ),
             ("[agent.coder]\nmodel = 'x'", "1: unknown key `agent.coder`", "did you mean `agents`?"),
             ("[forge.githb]\napi_url = ''", "1: unknown key `forge.githb`", "did you mean `github`?"),
-            ("[forge.github]\napi = ''", "2: unknown key `forge.github.api`", "there are `api_url`, `token_env`"),
+            ("[forge.github]\napi = ''", "2: unknown key `forge.github.api`", "use one of `api_url`, `token_env`"),
             ("agents = 3", "1: `agents` must be a table, not a value", "a section begins with `[agents]`"),
             (
                 "agents.coder = 3",
@@ -557,7 +559,7 @@ mod tests {
             ),
             (
                 "[limits]\nmax_workspaces = 99999999999999999999",
-                "2: `limits.max_workspaces` must be a whole number, not a number that large",
+                "2: `limits.max_workspaces` must be a whole number, not a number that is too large",
             ),
             (
                 "[workspace]\nsubmodules = 'yes'",

@@ -68,7 +68,7 @@ fn variable(key: &str) -> String {
 
 /// Reads a text as the type that the key has. A list is a TOML array or separated by commas.
 fn value(known: &KnownKey, text: &str) -> Result<toml::Value, &'static str> {
-    let other = "another text";
+    let other = "other text";
     match &known.default {
         toml::Value::Boolean(_) => text.trim().parse::<bool>().map(Into::into).map_err(|_| other),
         toml::Value::Integer(_) => text.trim().parse::<i64>().map(Into::into).map_err(|_| other),
@@ -137,14 +137,20 @@ mod tests {
         assert_eq!(error.advice(), Advice::Configuration(nearest.to_owned()));
         assert!(read_one("SPINNEY_limits__max_workspaces", "3").is_err());
         let Advice::Configuration(hint) = read_one("SPINNEY_X__Y", "3").unwrap_err().advice() else { panic!() };
-        assert!(hint.starts_with("there are `SPINNEY_WORKSPACE__…`, `SPINNEY_POOL__…`, `SPINNEY_LIMITS__…`"), "{hint}");
+        assert!(
+            hint.starts_with("use one of `SPINNEY_WORKSPACE__…`, `SPINNEY_POOL__…`, `SPINNEY_LIMITS__…`"),
+            "{hint}"
+        );
     }
 
     #[test]
     fn agents_have_no_variables_and_that_is_said() {
         for name in ["SPINNEY_AGENTS__CODER__MODEL", "SPINNEY_AGENTS__X", "SPINNEY_AGENTS__"] {
             let error = read_one(name, "x").unwrap_err();
-            assert_eq!(error.to_string(), format!("`{name}` sets nothing: agents have no variables"));
+            assert_eq!(
+                error.to_string(),
+                format!("`{name}` has no effect: agents can't be configured by environment variables")
+            );
             assert_eq!(error.advice(), Advice::SetAgentInFile);
         }
     }
@@ -152,8 +158,7 @@ mod tests {
     #[test]
     fn wrong_values_name_the_variable() {
         let error = read_one("SPINNEY_LIMITS__MAX_WORKSPACES", "many").unwrap_err();
-        let message =
-            "SPINNEY_LIMITS__MAX_WORKSPACES: `limits.max_workspaces` must be a whole number, not another text";
+        let message = "SPINNEY_LIMITS__MAX_WORKSPACES: `limits.max_workspaces` must be a whole number, not other text";
         assert_eq!(error.to_string(), message);
         let error = read_one("SPINNEY_LIMITS__MAX_WORKSPACES", "0").unwrap_err();
         assert!(error.to_string().starts_with("SPINNEY_LIMITS__MAX_WORKSPACES: wrong value"), "{error}");

@@ -18,7 +18,7 @@ pub enum ConfigError {
     UnknownKey { place: String, key: String, suggestion: Suggestion },
     #[error("unknown variable `{}`", crate::names::for_message(.variable))]
     UnknownVariable { variable: String, suggestion: Suggestion },
-    #[error("`{}` sets nothing: agents have no variables", crate::names::for_message(.variable))]
+    #[error("`{}` has no effect: agents can't be configured by environment variables", crate::names::for_message(.variable))]
     AgentVariable { variable: String },
     #[error("{place}: {name}")]
     AgentName { place: String, name: InvalidAgentName },

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::api_url::ApiUrl;
 use super::values;
-use crate::checked_text::checked_text;
+use crate::values::checked_text::checked_text;
 
 /// The forges by their names, each with an API of its own kind.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -180,11 +180,15 @@ impl Layers {
             agent.schedules.insert(schedule.clone(), config);
             entries.extend(of_schedule);
         }
-        let hide = |entry: &mut Entry| {
-            let values = entry.value.as_table_mut().into_iter().flat_map(toml::Table::iter_mut);
-            values.for_each(|(_, value)| *value = HIDDEN.into());
-        };
-        entries.iter_mut().filter(|entry| entry.key.ends_with(".env")).for_each(hide);
+        for entry in &mut entries {
+            if entry.key.ends_with(".env") {
+                hide(&mut entry.value);
+            } else if entry.key.ends_with(".mcp_servers") {
+                let servers = entry.value.as_table_mut().into_iter().flat_map(toml::Table::iter_mut);
+                let keys = servers.filter_map(|(_, server)| server.as_table_mut()).flat_map(toml::Table::iter_mut);
+                keys.filter(|(key, _)| matches!(key.as_str(), "env" | "headers")).for_each(|(_, value)| hide(value));
+            }
+        }
         Ok((agent, entries))
     }
 
@@ -303,6 +307,12 @@ impl Resolved {
         let place = self.agent_place(agent, key).or_else(declared).unwrap_or_default().to_owned();
         ConfigError::Agent { place, agent: agent.clone(), key: key.to_owned(), message: message.into() }
     }
+}
+
+/// Hides the values of a table.
+fn hide(table: &mut toml::Value) {
+    let values = table.as_table_mut().into_iter().flat_map(toml::Table::iter_mut);
+    values.for_each(|(_, value)| *value = HIDDEN.into());
 }
 
 #[cfg(test)]
@@ -435,6 +445,16 @@ mod tests {
         assert_eq!(env.value["KEY"].as_str(), Some("***"));
         assert_eq!(env.place.as_deref(), Some("config.toml:7"));
         assert!(!format!("{layers:?} {resolved:?}").contains("s3cret"));
+        let servers = "[agents.coder.mcp_servers]\na = { command = 'x', env = { KEY = 's3cret' } }\n\
+            b = { url = 'https://h', headers = { K = 's3cret' } }\n";
+        layers.file("later.toml".as_ref(), servers).unwrap();
+        let resolved = layers.resolve().unwrap();
+        let entry = resolved.entries().into_iter().find(|entry| entry.key == "agents.coder.mcp_servers").unwrap();
+        assert_eq!(
+            (entry.value["a"]["command"].as_str(), entry.value["a"]["env"]["KEY"].as_str()),
+            (Some("x"), Some("***"))
+        );
+        assert_eq!(entry.value["b"]["headers"]["K"].as_str(), Some("***"));
     }
 
     #[test]
@@ -491,8 +511,8 @@ mod tests {
             ),
             (
                 "interval = '1h'\nprompt = 'x'\nwork_source = { type = 'github' }",
-                "3: wrong value for `agents.a.schedules.s.prompt`: with a `work_source` the item's title and text are asked: \
-                 there can't be both",
+                "3: wrong value for `agents.a.schedules.s.prompt`: a schedule with a `work_source` can't have a `prompt`: \
+                 the item's title and text are the prompt",
             ),
             (
                 "prompt = 'x'\ncron = '0 9 * * *'",

@@ -15,6 +15,7 @@ mod error;
 mod forge;
 mod keys;
 mod layers;
+mod mcp_server;
 mod named_variables;
 mod nearest;
 mod path_template;
@@ -28,6 +29,7 @@ mod source;
 mod store_url;
 mod template;
 pub mod values;
+mod variable_value;
 mod work_source;
 mod working_directory;
 
@@ -38,8 +40,9 @@ pub use defaults::{AGENT_DEFAULTS, DEFAULTS, SCHEDULE_DEFAULTS, repository_templ
 pub use error::ConfigError;
 pub use forge::{ForgeConfig, ForgesConfig, InvalidVariableName, VariableName};
 pub use layers::{Entry, Layers, RepositoryPart, Resolved};
+pub use mcp_server::{Headers, McpServerConfig, McpServers};
 pub use named_variables::named_variables;
-pub use nearest::Suggestion;
+pub use nearest::{Suggestion, nearest};
 pub use path_template::{PathTemplate, Placeholder};
 pub use platforms::{PlatformConfig, PlatformsConfig, Strangers};
 pub use repository::{TrustRequest, needs_trust};
@@ -50,7 +53,8 @@ pub use schema::{
 pub use sections::{Schema, Section};
 pub use server::{InvalidPublicUrl, PublicUrl, ServerConfig};
 pub use source::Source;
-pub use store_url::StoreUrl;
+pub use store_url::{StoreUrl, without_password};
 pub use template::{CommitPlaceholder, InvalidTemplate, Placeholders, PullRequestPlaceholder, Template};
+pub use variable_value::{MissingVariable, VariableValue};
 pub use work_source::{FileSource, GithubSource, LinearSource, SourceLabels, WorkSourceConfig};
 pub use working_directory::{InvalidWorkingDirectory, WorkingDirectory};

@@ -29,13 +29,17 @@ impl fmt::Display for Suggestion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Nearest(name) => write!(f, "did you mean `{name}`?"),
-            Self::Known(names) => write!(f, "there are `{}`", names.join("`, `")),
+            Self::Known(names) => match names.as_slice() {
+                [only] => write!(f, "use `{only}`"),
+                names => write!(f, "use one of `{}`", names.join("`, `")),
+            },
         }
     }
 }
 
 /// The candidate most like `name`, if any is like it at all. Case and dashes make no difference.
-fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+#[must_use]
+pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let name = normal(name);
     candidates
         .map(|candidate| (strsim::normalized_damerau_levenshtein(&name, &normal(candidate)), candidate))

@@ -7,6 +7,7 @@ use super::canonical;
 use super::document::{self, Key, Setting};
 use super::error::ConfigError;
 use super::sections::Schema;
+use super::variable_value::VariableValue;
 use super::work_source::WorkSourceConfig;
 use super::working_directory::WorkingDirectory;
 use crate::AgentName;
@@ -15,6 +16,8 @@ use crate::names::{content_hash, for_message};
 const SETUP: &str = "workspace.setup";
 const WORKING_DIRECTORY: &str = "working_directory";
 const WORK_SOURCE: &str = "work_source";
+const ENV: &str = "env";
+const MCP_SERVERS: &str = "mcp_servers";
 
 /// What a person must see before it counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,21 +60,43 @@ fn refusal(setting: &Setting) -> Option<ConfigError> {
     let (place, key) = (setting.place.clone(), setting.key.to_string());
     match setting.key {
         Key::Plain(plain) => (!may_set(plain)).then_some(ConfigError::NotForRepositories { place, key }),
-        Key::OfAgent(_, "workspace.path" | "workspace.strategy") => {
-            Some(ConfigError::NotForRepositories { place, key })
+        Key::OfAgent(_, below) if !may_set_of_agent(below) => Some(ConfigError::NotForRepositories { place, key }),
+        Key::OfAgent(_, key_of_agent @ (ENV | MCP_SERVERS)) => {
+            // A header may begin with a word such as `Bearer`.
+            let last_word = |text| str::rsplit(text, ' ').next().unwrap_or(text);
+            let name = variable_in(&setting.value, &|text| if key_of_agent == ENV { text } else { last_word(text) })?;
+            let message = format!(
+                "`${0}` is a variable of whoever runs Spinney: a repository's own file can't refer to those, and the text is \
+                 written `$${0}`",
+                for_message(name)
+            );
+            Some(ConfigError::WrongValue { place, key, message, default: None })
         }
         Key::OfAgent(_, WORKING_DIRECTORY) => {
             let directory: WorkingDirectory = setting.value.clone().try_into().ok()?;
             let root = for_message(&directory.root);
-            let message = format!("`{root}` may lie outside of the checkout, where a repository sends no agent");
+            let message = format!("`{root}` may lie outside the checkout: a repository's own file can't set that");
             directory.leads_out().then_some(ConfigError::WrongValue { place, key, message, default: None })
         }
         Key::OfSchedule(_, _, WORK_SOURCE) => {
             let source: WorkSourceConfig = setting.value.clone().try_into().ok()?;
-            let message = "its files may lie outside of the checkout, where a repository sends no agent".to_owned();
+            let message = "its files may lie outside the checkout: a repository's own file can't set that".to_owned();
             source.leads_out().then_some(ConfigError::WrongValue { place, key, message, default: None })
         }
         Key::Agent(_) | Key::OfAgent(..) | Key::Schedule(..) | Key::OfSchedule(..) => None,
+    }
+}
+
+/// A variable that some text within a value refers to with the part of it that can.
+fn variable_in<'v>(value: &'v toml::Value, part: &dyn Fn(&'v str) -> &'v str) -> Option<&'v str> {
+    match value {
+        toml::Value::Table(table) => table.values().find_map(|value| variable_in(value, part)),
+        toml::Value::Array(array) => array.iter().find_map(|value| variable_in(value, part)),
+        toml::Value::String(text) => match VariableValue::read(part(text)) {
+            VariableValue::Of(name) => Some(name),
+            VariableValue::Text(_) => None,
+        },
+        _ => None,
     }
 }
 
@@ -82,6 +107,11 @@ pub(super) fn may_set(key: &str) -> bool {
         "workspace.path" | "workspace.strategy" => false,
         _ => key.starts_with("workspace."),
     }
+}
+
+/// Whether a repository may set a key of its agents.
+pub(super) fn may_set_of_agent(key: &str) -> bool {
+    !matches!(key, "pass" | "workspace.path" | "workspace.strategy")
 }
 
 /// Whether a setting counts only after a person's trust. A `setup` of no lines runs nothing.
@@ -134,6 +164,8 @@ mod tests {
                 "cleanup.on_startup",
                 "cleanup.interval",
                 "cleanup.stale_after",
+                "cleanup.idle_after",
+                "cleanup.abandoned_after",
                 "cleanup.max_age",
                 "cleanup.adopted",
                 "cleanup.persistent_platforms",
@@ -142,6 +174,8 @@ mod tests {
                 "cleanup.caches",
                 "cleanup.trash_for",
                 "cleanup.trash_quota",
+                "cleanup.archive_for",
+                "cleanup.archive_quota",
                 "cleanup.session_interval",
                 "cleanup.session_retention",
                 "cleanup.job_retention",
@@ -222,18 +256,30 @@ mod tests {
             ("forge.github.api_url = 'https://x'", "`forge.github.api_url` can't be set by a repository"),
             (
                 "agents.a.working_directory = '/etc'",
-                "wrong value for `agents.a.working_directory`: `/etc` may lie outside of the checkout, where a repository \
-                 sends no agent",
+                "wrong value for `agents.a.working_directory`: `/etc` may lie outside the checkout: a repository's own \
+                 file can't set that",
             ),
             (
                 "agents.a.working_directory = { root = 'a/../../b' }",
-                "wrong value for `agents.a.working_directory`: `a/../../b` may lie outside of the checkout, where a \
-                 repository sends no agent",
+                "wrong value for `agents.a.working_directory`: `a/../../b` may lie outside the checkout: a repository's own \
+                 file can't set that",
+            ),
+            ("agents.a.pass = ['SSH_AUTH_SOCK']", "`agents.a.pass` can't be set by a repository"),
+            ("agents.a.pass = []", "`agents.a.pass` can't be set by a repository"),
+            (
+                "agents.a.env = { A = 'x', B = '$GITHUB_TOKEN' }",
+                "wrong value for `agents.a.env`: `$GITHUB_TOKEN` is a variable of whoever runs Spinney: a repository's own \
+                 file can't refer to those, and the text is written `$$GITHUB_TOKEN`",
+            ),
+            (
+                "agents.a.mcp_servers = { x = { url = 'https://x.example', headers = { Authorization = 'Bearer $A' } } }",
+                "wrong value for `agents.a.mcp_servers`: `$A` is a variable of whoever runs Spinney: a repository's own \
+                 file can't refer to those, and the text is written `$$A`",
             ),
             (
                 "agents.a.schedules.s.work_source = { type = 'file', path = '../tasks' }",
-                "wrong value for `agents.a.schedules.s.work_source`: its files may lie outside of the checkout, where a \
-                 repository sends no agent",
+                "wrong value for `agents.a.schedules.s.work_source`: its files may lie outside the checkout: a \
+                 repository's own file can't set that",
             ),
         ] {
             assert_eq!(needs_trust(trial(), "x", text).unwrap_err().to_string(), format!("x:1: {message}"));
@@ -242,6 +288,7 @@ mod tests {
             "agents.a.working_directory = 'sub'",
             "agents.a.workspace.setup = ['x']",
             "agents.a.env = {}",
+            "agents.a.env = { A = '$$HOME', B = '${HOME}', C = '$HOME/x' }",
             "agents.a.schedules.s.work_source = { type = 'file', path = 'tasks' }",
         ] {
             assert!(needs_trust(trial(), "x", text).unwrap().is_some(), "{text}");

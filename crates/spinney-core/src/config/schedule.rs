@@ -70,9 +70,10 @@ impl ScheduleConfig {
         }
         match (self.prompt.trim().is_empty(), &self.work_source) {
             (true, None) => Some(("prompt", "there is neither a `prompt` nor a `work_source`")),
-            (false, Some(_)) => {
-                Some(("prompt", "with a `work_source` the item's title and text are asked: there can't be both"))
-            }
+            (false, Some(_)) => Some((
+                "prompt",
+                "a schedule with a `work_source` can't have a `prompt`: the item's title and text are the prompt",
+            )),
             _ => None,
         }
     }
@@ -178,7 +179,7 @@ impl FromStr for CronPattern {
         let pattern = Self { pattern: text.to_owned(), cron };
         match pattern.next_after(Timestamp::from_millisecond(0), TimeZone::UTC) {
             Some(_) => Ok(pattern),
-            None => Err(fault("such a time never comes".to_owned())),
+            None => Err(fault("it never matches a date".to_owned())),
         }
     }
 }
@@ -342,7 +343,7 @@ mod tests {
             (
                 "cron",
                 "0 0 30 2 *",
-                "`0 0 30 2 *` is not a cron pattern such as `0 9 * * MON-FRI`: such a time never comes",
+                "`0 0 30 2 *` is not a cron pattern such as `0 9 * * MON-FRI`: it never matches a date",
             ),
             ("cron", "0 0 0 1 1 * 2020", "`0 0 0 1 1 * 2020` is not a cron pattern"),
             ("timezone", "Berlin", "`Berlin` is not a time zone such as `Europe/Berlin`"),

@@ -114,6 +114,10 @@ pub struct CleanupConfig {
     pub interval: Span,
     /// Zero: never.
     pub stale_after: Span,
+    /// How long nothing may have happened in a workspace that makes room for another one; zero: only what is merged does.
+    pub idle_after: Span,
+    /// How long nothing may have happened in the tree of a job that ended badly, until it goes whatever it holds; zero: never.
+    pub abandoned_after: Span,
     /// Zero: no limit.
     pub max_age: Span,
     pub adopted: bool,
@@ -127,6 +131,10 @@ pub struct CleanupConfig {
     pub trash_for: Span,
     /// Zero: no limit.
     pub trash_quota: Bytes,
+    /// How long the archive of a purged workspace is kept, with its rescue ref; zero: until somebody erases it.
+    pub archive_for: Span,
+    /// Zero: no limit.
+    pub archive_quota: Bytes,
     /// How often the daemon forgets old sessions and jobs; zero: never.
     pub session_interval: Span,
     /// Zero: for ever.

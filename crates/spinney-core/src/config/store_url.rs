@@ -27,7 +27,7 @@ impl StoreUrl {
     /// The URL as it may be shown and logged.
     #[must_use]
     pub fn redacted(&self) -> String {
-        redact(&self.0)
+        if self.0.starts_with("sqlite:") { self.0.clone() } else { without_password(&self.0) }
     }
 }
 
@@ -46,31 +46,41 @@ impl FromStr for StoreUrl {
     }
 }
 
-/// Hides the password before the last `@` and in the query. It hides too much rather than too little: a password that
-/// was not escaped may itself hold `@`, `/` or `?`.
-fn redact(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://").filter(|(scheme, _)| scheme.starts_with("postgres")) else {
-        return url.to_owned();
+/// Hides the password of a database's URL, wherever it stands: before the last `@`, and in the query. It hides too much rather
+/// than too little: a password that was not escaped may itself hold `@`, `/` or `?`, and a slash may be missing.
+#[must_use]
+pub fn without_password(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return match (url.split_once(':'), url.rsplit_once('@')) {
+            (Some((scheme, _)), Some((_, place))) => without_password(&format!("{scheme}://{HIDDEN}@{place}")),
+            _ => url.to_owned(),
+        };
     };
-    let rest = match rest.rsplit_once('@') {
-        Some((user, host)) => match user.split_once(':') {
-            Some((name, _)) => format!("{name}:{HIDDEN}@{host}"),
-            None => rest.to_owned(),
+    let (user, place) = match rest.rsplit_once('@') {
+        // Whether the `@` belongs to a parameter can't be told.
+        Some((user, _)) if user.split_once('?').is_some_and(|(_, query)| names_password(query)) => {
+            return format!("{scheme}://{HIDDEN}");
+        }
+        Some((user, place)) => match user.split_once([':', '?']) {
+            Some((name, _)) => (format!("{name}:{HIDDEN}@"), place),
+            None => (format!("{user}@"), place),
         },
-        None => rest.to_owned(),
+        None => (String::new(), rest),
     };
-    let Some((place, query)) = rest.split_once('?') else {
-        return format!("{scheme}://{rest}");
-    };
+    let Some((place, query)) = place.split_once('?') else { return format!("{scheme}://{user}{place}") };
     let query: Vec<_> = query.split('&').map(redact_parameter).collect();
-    format!("{scheme}://{place}?{}", query.join("&"))
+    format!("{scheme}://{user}{place}?{}", query.join("&"))
 }
 
 fn redact_parameter(parameter: &str) -> String {
     match parameter.split_once('=') {
-        Some((name, _)) if name.to_ascii_lowercase().contains("pass") => format!("{name}={HIDDEN}"),
+        Some((name, _)) if names_password(name) => format!("{name}={HIDDEN}"),
         _ => parameter.to_owned(),
     }
+}
+
+fn names_password(text: &str) -> bool {
+    text.to_ascii_lowercase().contains("pass")
 }
 
 impl TryFrom<String> for StoreUrl {
@@ -115,6 +125,7 @@ mod tests {
             ("postgres://host/db?password=x&sslmode=require", "postgres://host/db?password=***&sslmode=require"),
             ("sqlite:/var/lib/a:b@c d.db", "sqlite:/var/lib/a:b@c d.db"),
             ("postgres://host/db?user=a&PGPASSWORD=x", "postgres://host/db?user=a&PGPASSWORD=***"),
+            ("postgres://me@host/db?password=a@s3cret", "postgres://***"),
         ] {
             let url: StoreUrl = url.parse().unwrap();
             assert_eq!(url.redacted(), shown);

@@ -33,7 +33,7 @@ pub(super) enum Piece<P> {
 /// A text that is no template.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidTemplate {
-    #[error("`{}` has a brace that opens or closes nothing", for_message(.0))]
+    #[error("`{}` has an unmatched brace", for_message(.0))]
     Brace(String),
     #[error("`{{{}}}` is no placeholder: {suggestion}", for_message(.name))]
     Unknown { name: String, suggestion: Suggestion },
@@ -202,11 +202,11 @@ mod tests {
             ("{sumary}", "`{sumary}` is no placeholder: did you mean `{summary}`?"),
             ("{workitem}", "`{workitem}` is no placeholder: did you mean `{workItem}`?"),
             ("{job_id}", "`{job_id}` is no placeholder: did you mean `{jobId}`?"),
-            ("{title}", "`{title}` is no placeholder: there are `{summary}`, `{jobId}`, `{workItem}`"),
-            ("{}", "`{}` is no placeholder: there are `{summary}`, `{jobId}`, `{workItem}`"),
-            ("a } b", "`a } b` has a brace that opens or closes nothing"),
-            ("a { b", "`a { b` has a brace that opens or closes nothing"),
-            ("{{summary}}", "`{{summary}}` has a brace that opens or closes nothing"),
+            ("{title}", "`{title}` is no placeholder: use one of `{summary}`, `{jobId}`, `{workItem}`"),
+            ("{}", "`{}` is no placeholder: use one of `{summary}`, `{jobId}`, `{workItem}`"),
+            ("a } b", "`a } b` has an unmatched brace"),
+            ("a { b", "`a { b` has an unmatched brace"),
+            ("{{summary}}", "`{{summary}}` has an unmatched brace"),
         ] {
             assert_eq!(text.parse::<Commit>().unwrap_err().to_string(), message);
         }

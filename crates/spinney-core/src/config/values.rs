@@ -163,7 +163,7 @@ pub fn ids<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D:
 /// Ids of people that are numbers: names can be given to somebody else.
 pub fn numeric_ids<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let is_number = |text: &str| text.parse::<u64>().is_ok_and(|number| number.to_string() == text);
-    let fault = "is not the number of a user: names can be given to somebody else";
+    let fault = "is not a user's numeric id; names are not accepted, because another person can take over a name";
     without(ids(deserializer)?, |text| (!is_number(text)).then_some(fault))
 }
 

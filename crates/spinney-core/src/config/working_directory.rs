@@ -93,7 +93,7 @@ fn url_fault(url: &str) -> Option<String> {
     let user = authority.rsplit_once('@').map_or("", |(user, _)| user);
     let is_http = url.starts_with("http://") || url.starts_with("https://");
     let secret = user.contains(':') || (is_http && !user.is_empty());
-    secret.then(|| "`url` has a user or password in it: `spinney repo add --token-env` names a token".to_owned())
+    secret.then(|| "`url` has a user or password in it: a token is named when the repository is added".to_owned())
 }
 
 impl TryFrom<Written> for WorkingDirectory {
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn wrong_ones_are_refused_with_a_reason_and_without_secrets() {
-        let secret = "`url` has a user or password in it: `spinney repo add --token-env` names a token";
+        let secret = "`url` has a user or password in it: a token is named when the repository is added";
         for (value, message) in [
             ("''", "`` is not the path of a directory"),
             ("\"a\\nb\"", "`a\\nb` is not the path of a directory"),

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AccountName, Advice, AgentName, BranchName, Job, Platform, Repository, RepositoryName, Schedule, ScheduleName,
-    Scope, Token, TokenId, TokenKind, TokenName, Work, Workspace, WorkspaceId, WorkspaceName,
+    AccountName, Advice, AgentName, BranchName, CommitId, Job, Platform, Repository, RepositoryName, Schedule,
+    ScheduleName, Scope, Token, TokenId, TokenKind, TokenName, Work, Workspace, WorkspaceId, WorkspaceName,
 };
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -114,6 +114,15 @@ pub struct AboutMessage {
 pub struct SweptAway {
     pub workspace_id: WorkspaceId,
     pub name: WorkspaceName,
+    pub why: String,
+}
+
+/// A branch that a sweep deleted, of a workspace that had gone before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SweptBranch {
+    pub workspace_id: WorkspaceId,
+    pub branch: BranchName,
+    pub commit: CommitId,
     pub why: String,
 }
 

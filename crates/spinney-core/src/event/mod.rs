@@ -14,7 +14,7 @@ use crate::{
 
 pub use self::about::{
     AboutAccount, AboutJob, AboutMessage, AboutRepository, AboutSchedule, AboutToken, AboutWorkspace, Finding,
-    SweepFailure, SweptAway,
+    SweepFailure, SweptAway, SweptBranch,
 };
 
 /// An entry of the audit log. It stays when what it tells of is gone.
@@ -67,6 +67,17 @@ pub enum Event {
     WorkspaceRestored(AboutWorkspace),
     #[serde(rename = "workspace.purged")]
     WorkspacePurged(AboutWorkspace),
+    /// What the trash or an archive still had of it is gone for good.
+    #[serde(rename = "workspace.erased")]
+    WorkspaceErased(AboutWorkspace),
+    /// The branch that Spinney had made for a workspace is gone; the commit is what it was at.
+    #[serde(rename = "branch.deleted")]
+    BranchDeleted {
+        #[serde(flatten)]
+        about: AboutWorkspace,
+        commit: CommitId,
+        why: String,
+    },
 
     #[serde(rename = "repository.added")]
     RepositoryAdded(AboutRepository),
@@ -95,6 +106,9 @@ pub enum Event {
         orphans: bool,
         caches: bool,
         removed: Vec<SweptAway>,
+        /// Branches of workspaces that had gone before.
+        #[serde(default)]
+        branches: Vec<SweptBranch>,
         kept: usize,
         failed: Vec<SweepFailure>,
         findings: Vec<Finding>,

@@ -7,10 +7,11 @@ use spinney_core::config::Config;
 use spinney_core::{Workspace, WorkspaceStatus};
 use spinney_git::{StatusOptions, find_repositories};
 
-use crate::context::Context;
+use crate::home::disk;
+use crate::repositories::context::Context;
 use crate::trash::size_on_disk;
 use crate::tree::{Opened, move_if_there, open, trash_place};
-use crate::{Engine, Error, Result, disk};
+use crate::{Engine, Error, Result};
 
 /// What was reclaimed of one workspace; with a dry run, what would be.
 #[derive(Debug, Clone)]

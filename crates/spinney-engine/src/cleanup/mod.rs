@@ -4,15 +4,27 @@
 //! failure does not stop the sweep; the report says what was removed, what was kept and why, and what failed.
 
 mod activity;
+mod branches;
 mod caches;
+mod closed;
+mod forge_asked;
+mod leftovers;
+mod rescues;
 mod sweep;
 
+use async_recursion::async_recursion as boxed;
 use spinney_core::{Event, Finding, Reason, Workspace};
 use spinney_store::{Ownable, Owned};
 
+pub use self::activity::Caches;
+pub use self::branches::DroppedBranch;
 pub use self::caches::CleanedCaches;
 pub(crate) use self::caches::{CACHE, is_cache};
-use crate::{Engine, Error, Result, events};
+pub use self::closed::ClosedWork;
+pub(crate) use self::forge_asked::ForgeAsked;
+pub use self::leftovers::old_files;
+use crate::journal::events;
+use crate::{Engine, Error, Result};
 
 /// What to sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +44,12 @@ impl What {
     pub const CACHES: Self = Self { caches: true, ..Self::NOTHING };
     /// All but caches, which cost time to make again and free nothing that a removal would not.
     pub const ALL: Self = Self { merged: true, stale: true, orphans: true, ..Self::NOTHING };
+
+    /// Whether it asks neither the store nor git about anything but files.
+    fn is_only_caches(self) -> bool {
+        !(self.merged || self.stale || self.orphans)
+    }
+
     const NOTHING: Self = Self { merged: false, stale: false, orphans: false, caches: false, closed: false };
 }
 
@@ -47,6 +65,8 @@ pub struct Report {
     /// What went to the trash, and why it could; with a dry run, what would.
     pub removed: Vec<(Workspace, String)>,
     pub kept: Vec<Kept>,
+    /// Branches that went, of workspaces that had gone before; with a dry run, what would go.
+    pub branches: Vec<DroppedBranch>,
     pub failed: Vec<(String, String)>,
     /// What the orphan sweep saw and did.
     pub findings: Vec<Finding>,
@@ -69,6 +89,7 @@ impl Engine {
     }
 
     /// Keeps a workspace from sweeps, or no longer.
+    #[boxed]
     pub async fn set_pinned(&self, workspace: Workspace, pinned: bool) -> Result<Workspace> {
         let is_news = workspace.pinned != pinned;
         let workspace = Workspace { pinned, ..workspace };

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use spinney_core::{Operation, Workspace};
 
-pub use host::{Host, become_head, spare};
+pub use host::{Host, become_head, hide, spare};
 pub use invocation::{Input, Invocation};
 pub use started::{Group, Started};
 pub use tag::{Member, Tag, Tagged};

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::io;
 use std::process::ExitStatus;
 
+use async_recursion::async_recursion as boxed;
 use rustix::process::Signal;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
@@ -45,6 +46,7 @@ impl Started {
     /// # Errors
     ///
     /// If it can't be waited for.
+    #[boxed]
     pub async fn wait(&mut self) -> io::Result<ExitStatus> {
         self.child.wait().await
     }

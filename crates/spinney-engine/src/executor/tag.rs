@@ -5,7 +5,7 @@ use std::path::Path;
 
 use spinney_core::{JobId, OperationId, WorkspaceId};
 
-use crate::prepare::SETUP_VARIABLE;
+use crate::create::prepare::SETUP_VARIABLE;
 
 /// What a program is started for. It carries the tag in its environment, and so does all that it starts, unless that
 /// clears its environment.

@@ -10,9 +10,9 @@ use spinney_git::{POINTER_BYTES, read_regular_text};
 
 use super::candidate::Candidate;
 use super::{Found, Import, guess};
-use crate::adopt::{Origin, is_locked_by_spinney, reason};
-use crate::context::Context;
-use crate::request::Request;
+use crate::import::adopt::{Origin, is_locked_by_spinney, reason};
+use crate::repositories::context::Context;
+use crate::resolve::request::Request;
 use crate::tree::marker::Marker;
 use crate::tree::{self, Tree};
 use crate::{Engine, Error, Result};
@@ -65,7 +65,7 @@ impl Repositories {
     /// Gives a repository its row, as `repo add` would.
     async fn register(&mut self, engine: &Engine, common_dir: &Path) -> Result<&Context> {
         if !self.contexts.get(common_dir).is_some_and(|(_, registered)| *registered) {
-            let context = engine.repository(None, common_dir).await?;
+            let context = engine.find_context(None, common_dir).await?;
             self.contexts.insert(common_dir.to_owned(), (context, true));
         }
         self.opened(common_dir)
@@ -146,7 +146,7 @@ impl Engine {
     fn check_unmarked(&self, worktree: &Tree) -> Result<(), Refusal> {
         if let Some(marker) = Marker::load(worktree.admin_dir()) {
             return Err(Skipped(if self.is_of_this_home(&marker) {
-                "it is a workspace that the store forgot; `spinney cleanup orphans` takes it in".to_owned()
+                "it is a workspace without a row in the store; a cleanup of orphans registers it again".to_owned()
             } else {
                 "it is a workspace of another Spinney home or account".to_owned()
             }));

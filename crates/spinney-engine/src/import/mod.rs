@@ -5,6 +5,7 @@
 //! about it, and the branch is the one that the tree is on. Nothing is moved or changed but for the marks that every
 //! adopted tree gets. A source or entry that can't be used is reported, and stops nothing.
 
+pub(crate) mod adopt;
 mod archon;
 mod candidate;
 mod consider;
@@ -13,24 +14,59 @@ mod registry;
 mod roots;
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use async_recursion::async_recursion as boxed;
 pub use candidate::Left;
 use candidate::{Candidate, Collected, tool};
 use consider::Refusal::{Erred, Failed, Ours, Skipped};
 use consider::Repositories;
 use spinney_core::account::LOCAL;
 use spinney_core::{BranchName, Platform, RepositoryName, Work, Workspace, in_full};
-use spinney_store::Archon;
+use spinney_store::{Archon, StoreUrl};
 
-use crate::context::Context;
+use crate::repositories::context::Context;
 use crate::{Engine, Error, Result};
 
 /// Every SQLite database begins so.
 const SQLITE: &[u8] = b"SQLite format 3\0";
+const NO_SERVER: &str = "it is no URL of PostgreSQL, as `postgres://USER@HOST/DATABASE`";
+/// How the URL of a server begins, also one that has a mistake in it, and a password.
+const SERVERS: [&str; 2] = ["postgres:", "postgresql:"];
+
+/// What a person names as the only thing to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ImportSource {
+    /// A database of Archon, or a registry of worktrees.
+    File(PathBuf),
+    /// A database of Archon on a server.
+    Server(StoreUrl),
+}
+
+impl ImportSource {
+    /// A file, below a directory if its path has no root, or the URL of a server. What looks like such a URL is no file.
+    ///
+    /// # Errors
+    ///
+    /// If it is the URL of something else.
+    pub fn parse(text: &OsStr, directory: &Path) -> Result<Self> {
+        let url =
+            text.to_str().filter(|text| text.contains("://") || SERVERS.iter().any(|name| text.starts_with(name)));
+        let Some(url) = url else { return Ok(Self::File(directory.join(text))) };
+        match StoreUrl::parse(url) {
+            Ok(server @ StoreUrl::Postgres(_)) => Ok(Self::Server(server)),
+            Ok(StoreUrl::Sqlite(path)) => Ok(Self::File(directory.join(path))),
+            Err(spinney_store::Error::InvalidUrl { url: place }) => {
+                Err(Error::ImportUnreadable { place, reason: NO_SERVER.to_owned() })
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
 
 /// What an import is asked for.
 #[derive(Debug, Default)]
@@ -39,8 +75,8 @@ pub struct Import {
     pub user_home: Option<PathBuf>,
     /// Archon's own home.
     pub archon_home: Option<PathBuf>,
-    /// The only thing to read: a database of Archon, or a registry of worktrees.
-    pub from: Option<PathBuf>,
+    /// The only thing to read.
+    pub from: Option<ImportSource>,
     /// Whether worktrees of other repositories are left alone.
     pub only_these: bool,
     /// The branch that the worktrees are based on.
@@ -75,6 +111,7 @@ pub struct Found {
 
 impl Engine {
     /// Takes over what other tools left; `contexts` are the repositories whose own worktrees are looked at.
+    #[boxed]
     pub async fn import(&self, contexts: Vec<Context>, import: &Import) -> Result<Imports> {
         // What lies in a person's home is that person's.
         if self.account != LOCAL {
@@ -112,19 +149,25 @@ impl Engine {
     async fn collect(&self, contexts: &[Context], import: &Import) -> Result<Collected> {
         let mut collected = Collected::default();
         let user_home = import.user_home.as_deref();
-        if let Some(path) = &import.from {
-            let read = match self.is_database(path) {
-                Ok(true) => self.read_archon(path, user_home, &mut collected).await,
-                Ok(false) => registry::read(path, user_home, &mut collected),
-                Err(reason) => Err(reason),
+        if let Some(from) = &import.from {
+            let (place, read) = match from {
+                ImportSource::Server(url) => (url.shown(), self.read_archon(url, user_home, &mut collected).await),
+                ImportSource::File(path) => {
+                    let read = match self.is_database(path) {
+                        Ok(true) => self.read_archon(&StoreUrl::Sqlite(path.clone()), user_home, &mut collected).await,
+                        Ok(false) => registry::read(path, user_home, &mut collected),
+                        Err(reason) => Err(reason),
+                    };
+                    (path.display().to_string(), read)
+                }
             };
-            read.map_err(|reason| Error::ImportUnreadable { path: path.clone(), reason })?;
+            read.map_err(|reason| Error::ImportUnreadable { place, reason })?;
             return Ok(collected);
         }
         let there = |home: Option<&Path>, file: &str| home.map(|home| home.join(file)).filter(|path| path.exists());
         if let Some(path) = there(import.archon_home.as_deref(), "archon.db") {
             let read = match self.is_database(&path) {
-                Ok(true) => self.read_archon(&path, user_home, &mut collected).await,
+                Ok(true) => self.read_archon(&StoreUrl::Sqlite(path.clone()), user_home, &mut collected).await,
                 Ok(false) => Err("it is no database".to_owned()),
                 Err(reason) => Err(reason),
             };
@@ -170,12 +213,15 @@ impl Engine {
 
     async fn read_archon(
         &self,
-        path: &Path,
+        url: &StoreUrl,
         user_home: Option<&Path>,
         collected: &mut Collected,
     ) -> Result<(), String> {
-        let found = Archon::load(path).await.map_err(|error| in_full(&error))?;
-        archon::collect(found, path, user_home, &self.config.platforms, collected);
+        let found = Archon::load(url).await.map_err(|error| match error {
+            spinney_store::Error::InvalidUrl { .. } => NO_SERVER.to_owned(),
+            error => in_full(&error),
+        })?;
+        archon::collect(found, Path::new(&url.shown()), user_home, &self.config.platforms, collected);
         Ok(())
     }
 }

@@ -17,14 +17,15 @@ use spinney_core::{
 use spinney_git::Head;
 
 use super::{Purpose, as_member, settings_hash};
-use crate::context::Context;
-use crate::create::Attempt;
-use crate::journal::{self, Running};
+use crate::create::free_name::free_name;
+use crate::create::make::Attempt;
+use crate::create::plan::Plan;
+use crate::create::prepare::SETUP_VARIABLE;
+use crate::create::prepare::copy::{self, Replace};
+use crate::journal::operations::{self, Running};
 use crate::notice::{Notice, Observer, Phase, Warning};
-use crate::plan::Plan;
-use crate::prepare::SETUP_VARIABLE;
-use crate::prepare::copy::{self, Replace};
-use crate::request::{Request, Resolution};
+use crate::repositories::context::Context;
+use crate::resolve::request::{Request, Resolution};
 use crate::tree::marker::Marker;
 use crate::tree::{self, Opened, Tree};
 use crate::{Engine, Error, Result, fail};
@@ -49,7 +50,7 @@ impl Engine {
         context: &Context,
         request: &Request,
         plan: &Plan,
-        observer: Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Option<Attempt>> {
         let repository = &context.repository.id;
         if !self.has_prepared(context, &plan.commit).await? {
@@ -83,16 +84,17 @@ impl Engine {
             return Ok(None);
         };
         let from = row.base_commit.clone();
-        let workspace = Workspace {
+        let mut workspace = Workspace {
             id: row.id,
             path: row.path,
             provider: row.provider,
             populate: row.populate,
             ..self.new_workspace(context, request, plan)
         };
+        workspace.name = free_name(&mut db, &workspace).await?;
         let made_branch = plan.new_branch.then(|| plan.branch.clone());
         let data = ClaimData { commit: plan.commit.clone(), made_branch, member: warm, from };
-        let operation = journal::new_operation(self, &lock, repository, &workspace.id, CLAIMING, &data)?;
+        let operation = operations::new_operation(self, &lock, repository, &workspace.id, CLAIMING, &data)?;
         let claimed = match db.update_workspace(&workspace, &[WorkspaceStatus::Warm]).await {
             Ok(updated) => {
                 updated
@@ -129,8 +131,11 @@ impl Engine {
             method: Method::Created,
             continued: plan.continued,
             started_from: Some(plan.started_from.clone()),
+            start: Some(plan.commit.clone()),
+            on_current: plan.on_current,
             fetched: plan.fetched,
             set_up_at: Some(data.from),
+            kept: Vec::new(),
         }))))
     }
 
@@ -158,7 +163,7 @@ impl Engine {
         workspace: &Workspace,
         tree: Tree,
         data: &ClaimData,
-        observer: Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<()> {
         fail::point("claim.recorded")?;
         let tree = tree.tagged(SETUP_VARIABLE, running.operation.id.as_str());
@@ -190,8 +195,8 @@ impl Engine {
         fail::point("claim.switched")?;
         let before = &data.member.copied;
         let carried = copy::carry_over(context, &workspace.path, before, Replace::Unchanged, observer).await?;
-        if carried.keys().any(|path| !before.contains_key(path)) {
-            self.record_copied(&workspace.id, carried.into_keys().collect()).await?;
+        if !carried.digests.is_empty() {
+            self.record_copied(&workspace.id, &carried).await?;
         }
         if moved {
             self.bring_parts(context, &tree, observer).await?;
@@ -234,11 +239,11 @@ impl Engine {
         drop(lock);
         fail::point("unclaim.branch")?;
         member.metadata.warm = Some(data.member.clone().out_of_use(format!("a claim failed: {cause}")));
-        member.metadata.made_branch = None;
+        (member.metadata.made_branch, member.metadata.made_by_job) = (None, None);
         let mut db = self.store.write().await?;
         db.update_workspace(&member, &[WorkspaceStatus::Creating]).await?;
         db.delete_works(&member.id).await?;
-        journal::close(&mut db, operation, OperationStatus::Undone, Some(cause)).await?;
+        operations::close(&mut db, operation, OperationStatus::Undone, Some(cause)).await?;
         db.commit().await?;
         fail::point("unclaim.settled")
     }
@@ -249,9 +254,9 @@ impl Engine {
         context: &Context,
         operation: &Operation,
         workspace: Workspace,
-        observer: Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<&'static str> {
-        let data: ClaimData = journal::data(operation)?;
+        let data: ClaimData = operations::data(operation)?;
         if tree::was_handed_out(context, &workspace)? {
             self.activate(operation, workspace, Some(true), observer).await?;
             return Ok("finished");

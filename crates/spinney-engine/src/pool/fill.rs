@@ -1,5 +1,6 @@
 //! Fills a pool: makes what is missing, brings up to date what is behind, takes out what is too much.
 
+use async_recursion::async_recursion as boxed;
 use serde::Serialize;
 use spinney_core::{CommitId, Workspace};
 use spinney_git::Head;
@@ -7,10 +8,10 @@ use spinney_git::Head;
 use super::retire::{Drained, HANDED_OUT, TOUCHED, is_handed_out};
 use super::survey::{MemberState, fails_still, is_template, state};
 use super::{Purpose, settings_hash};
-use crate::context::Context;
-use crate::lookup::Among;
+use crate::create::plan::Base;
 use crate::notice::Observer;
-use crate::plan::Base;
+use crate::repositories::context::Context;
+use crate::resolve::lookup::Among;
 use crate::tree::{self, Opened};
 use crate::{Engine, Error, Result};
 
@@ -46,11 +47,12 @@ impl Filled {
 
 impl Engine {
     /// Fills a repository's pool to its configured size. `None` when somebody else is at it.
+    #[boxed]
     pub async fn fill_pool(
         &self,
         context: Context,
         patience: Patience,
-        observer: Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<(Context, Option<Filled>)> {
         let repository = context.repository.id.clone();
         let lock = match patience {
@@ -85,7 +87,7 @@ impl Engine {
         base: &Base,
         patience: Patience,
         filled: &mut Filled,
-        observer: Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<()> {
         let size = usize::try_from(context.config().pool.size).unwrap_or(usize::MAX);
         match self.ensure_template(context, base, patience, &mut filled.retired, observer).await {
@@ -167,8 +169,8 @@ impl Engine {
             for member in self.members(context, base, wanted).await? {
                 let reason = match tree::open(context, &member) {
                     Opened::Missing => Some("its directory is gone".to_owned()),
-                    // Its disk may not be mounted.
-                    Opened::RootMissing => None,
+                    // Its disk may not be mounted, and it may be whole.
+                    Opened::RootMissing | Opened::Hidden(_) => None,
                     Opened::Damaged(error) => Some(error.to_string()),
                     Opened::Whole(tree) if is_handed_out(&tree) => Some(HANDED_OUT.to_owned()),
                     Opened::Whole(tree) => {
@@ -185,7 +187,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether a member can't be brought up to date, since somebody put something into it.
+    /// Whether a member can't be brought up to date, since it contains changes.
     pub(super) async fn is_stuck(&self, context: &Context, member: &Workspace) -> Result<bool> {
         match tree::open(context, member) {
             Opened::Whole(tree) => self.is_touched(context, member, &tree).await,

@@ -12,9 +12,9 @@ use spinney_core::names::content_hash;
 use spinney_git::{Index, ObjectFormat};
 
 use crate::Engine;
-use crate::context::Context;
-use crate::holdings::{Holdings, Stands};
+use crate::repositories::context::Context;
 use crate::tree::Tree;
+use crate::verdict::holdings::{Holdings, Stands};
 
 /// What the list of a member, and the names that wait to be listed, may take; a member that takes more counts as touched.
 const MOST_BYTES: usize = 1 << 30;

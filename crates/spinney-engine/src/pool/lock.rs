@@ -14,8 +14,9 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, flock};
 use spinney_core::RepositoryId;
 
+use crate::home::layout;
 use crate::notice::{Notice, Observer, Phase};
-use crate::{Engine, Error, Result, home};
+use crate::{Engine, Error, Result};
 
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(50);
 
@@ -93,14 +94,14 @@ impl Engine {
     fn open_pool_lock(&self, repository: &RepositoryId, extension: &str) -> Result<PoolLock> {
         let path = self.pool_place(repository, extension);
         let directory = self.home.root().join("pools");
-        home::make_private_directory(&directory).map_err(Error::files(&directory, "made"))?;
+        layout::make_private_directory(&directory).map_err(Error::files(&directory, "made"))?;
         let file = File::options().write(true).create(true).truncate(false).open(&path);
         let file = file.map_err(Error::files(&path, "opened"))?;
         Ok(PoolLock { path, file })
     }
 
     /// Waits for the lock, however long somebody else fills.
-    pub(super) async fn lock_pool(&self, repository: &RepositoryId, observer: Observer<'_>) -> Result<PoolLock> {
+    pub(super) async fn lock_pool(&self, repository: &RepositoryId, observer: &dyn Observer) -> Result<PoolLock> {
         loop {
             if let Some(lock) = self.try_lock_pool(repository).await? {
                 return Ok(lock);

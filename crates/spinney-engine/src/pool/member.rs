@@ -22,16 +22,17 @@ use spinney_git::{Head, Start};
 use super::retire::TOUCHED;
 use super::survey::is_template;
 use super::{Purpose, as_member, settings_hash};
-use crate::context::Context;
+use crate::create::plan::Base;
+use crate::create::prepare::SETUP_VARIABLE;
+use crate::create::prepare::copy::{self, Replace, Stamps};
 use crate::executor::{Tag, Tagged};
-use crate::journal::{self, Running};
+use crate::home::disk;
+use crate::journal::operations::{self, Running};
 use crate::notice::{Notice, Observer, Phase};
-use crate::plan::Base;
-use crate::prepare::SETUP_VARIABLE;
-use crate::prepare::copy::{self, Carried, Replace};
+use crate::repositories::context::Context;
 use crate::tree::marker::Marker;
 use crate::tree::{self, Opened, Tree};
-use crate::{Engine, Error, Result, disk, fail};
+use crate::{Engine, Error, Result, fail};
 
 const MAKING: Step = Step::Warm(WarmStep::Making);
 const REFRESHING: Step = Step::Warm(WarmStep::Refreshing);
@@ -56,7 +57,7 @@ impl Engine {
         context: &Context,
         base: &Base,
         purpose: Purpose,
-        observer: Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Workspace> {
         let mut workspace = self.new_member(context, base, purpose)?;
         self.check_place(context, &workspace.path).await?;
@@ -90,7 +91,7 @@ impl Engine {
         running: &Running,
         workspace: &Workspace,
         base: &Base,
-        observer: Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<(Tree, Populate)> {
         fail::point("warm.recorded")?;
         let tree = tree::make(context, workspace, Start::Detached(&base.tip)).await?;
@@ -119,7 +120,7 @@ impl Engine {
         context: &Context,
         member: &Workspace,
         base: &Base,
-        observer: Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Option<Workspace>> {
         let data = WarmData { commit: member.base_commit.clone() };
         let Some(running) = self.begin_on_member(member, REFRESHING, &data).await? else { return Ok(None) };
@@ -150,7 +151,7 @@ impl Engine {
                 {
                     workspace.base_commit = commit;
                 }
-                let warm = self.warm(context, &workspace, &Carried::new(), Some(error.in_full()));
+                let warm = self.warm(context, &workspace, &Stamps::new(), Some(error.in_full()));
                 let settled = self.settle_member(&running.operation, workspace, warm).await?;
                 running.lock.discard();
                 Ok(Some(settled))
@@ -165,7 +166,7 @@ impl Engine {
         running: Running,
         workspace: Workspace,
         tree: &Tree,
-        observer: Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Workspace> {
         let before = workspace.metadata.warm.as_ref().map(|warm| warm.copied.clone()).unwrap_or_default();
         let last_lines = Mutex::new(VecDeque::new());
@@ -187,7 +188,7 @@ impl Engine {
                 self.bring_artifacts(context, &workspace.path, None, &listening).await?;
                 self.seal(&workspace.path, true);
                 fail::point("warm.prepared")?;
-                return Ok(Carried::new());
+                return Ok(Stamps::new());
             }
             if Purpose::of(&workspace) == Purpose::Reading {
                 self.bring_parts(context, tree, &listening).await?;
@@ -196,7 +197,7 @@ impl Engine {
                 fail::point("reading.sealed")?;
                 tree.refresh_index().await?;
                 fail::point("warm.prepared")?;
-                return Ok(Carried::new());
+                return Ok(Stamps::new());
             }
             // Those that it has already stay; the settings may name others by now.
             self.bring_artifacts(context, &workspace.path, None, &listening).await?;
@@ -208,9 +209,9 @@ impl Engine {
             self.executor(Some(&workspace)).end(&Tagged::all(&tag).within(&workspace.path));
             self.record_brought(context, &workspace, tree, &carried).await?;
             fail::point("warm.prepared")?;
-            Ok(carried)
+            Ok(carried.stamps)
         };
-        let prepared: Result<Carried> = prepared.await;
+        let prepared: Result<Stamps> = prepared.await;
         let warm = match prepared {
             Ok(carried) => self.warm(context, &workspace, &carried, None),
             Err(error) => {
@@ -234,7 +235,7 @@ impl Engine {
         workspace.metadata.warm = Some(warm);
         let mut db = self.store.write().await?;
         db.update_workspace(&workspace, &[workspace.status]).await?;
-        journal::close(&mut db, operation, OperationStatus::Done, None).await?;
+        operations::close(&mut db, operation, OperationStatus::Done, None).await?;
         db.commit().await?;
         fail::point("warm.settled")?;
         Ok(workspace)
@@ -290,7 +291,7 @@ impl Engine {
     }
 
     /// What the row says of a member whose preparation has ended.
-    fn warm(&self, context: &Context, member: &Workspace, carried: &Carried, error: Option<String>) -> Warm {
+    fn warm(&self, context: &Context, member: &Workspace, carried: &Stamps, error: Option<String>) -> Warm {
         Warm {
             settings: settings_hash(context.config(), Purpose::of(member)),
             ready: error.is_none(),
@@ -305,12 +306,12 @@ impl Engine {
 
     fn warm_operation(
         &self,
-        lock: &journal::OperationLock,
+        lock: &operations::OperationLock,
         workspace: &Workspace,
         step: Step,
         data: &WarmData,
     ) -> Result<Operation> {
-        journal::new_operation(self, lock, &workspace.repository_id, &workspace.id, step, data)
+        operations::new_operation(self, lock, &workspace.repository_id, &workspace.id, step, data)
     }
 
     /// Undoes the making of a member: it was never anybody's.
@@ -347,7 +348,7 @@ impl Engine {
         operation: &Operation,
         workspace: Workspace,
     ) -> Result<&'static str> {
-        let data: WarmData = journal::data(operation)?;
+        let data: WarmData = operations::data(operation)?;
         match operation.step {
             MAKING => {
                 self.undo_making(context, operation, &workspace, &data).await?;

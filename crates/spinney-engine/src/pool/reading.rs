@@ -14,6 +14,7 @@
 use std::fs::File;
 use std::path::Path;
 
+use async_recursion::async_recursion as boxed;
 use rustix::fs::{FlockOperation, flock};
 use spinney_core::{CommitId, Finding, Workspace};
 use spinney_git::{Head, StatusOptions};
@@ -21,9 +22,9 @@ use spinney_git::{Head, StatusOptions};
 use super::fill::{Patience, is_current};
 use super::retire::{Drained, TOUCHED};
 use super::{PoolLock, Purpose};
-use crate::context::Context;
-use crate::lookup::Among;
 use crate::notice::{Notice, Observer, Warning};
+use crate::repositories::context::Context;
+use crate::resolve::lookup::Among;
 use crate::tree::{self, Opened, Tree};
 use crate::{Engine, Error, Result, fail};
 
@@ -53,7 +54,8 @@ enum Out {
 impl Engine {
     /// Gives the right to read in a checkout of base, which is made where there is none; with the configuration that holds
     /// there.
-    pub async fn read_base(&self, context: Context, observer: Observer<'_>) -> Result<(Context, Reading)> {
+    #[boxed]
+    pub async fn read_base(&self, context: Context, observer: &dyn Observer) -> Result<(Context, Reading)> {
         let (context, base) = self.fresh_base(context, observer).await?;
         let choosing = self.lock_reading(&context.repository.id).await?;
         let reading = match self.find_reading(&context, &base.tip).await? {
@@ -93,6 +95,8 @@ impl Engine {
                 Opened::Missing => "its directory is gone".to_owned(),
                 Opened::RootMissing => "its directory is out of reach".to_owned(),
                 Opened::Damaged(error) => error.to_string(),
+                // It may be whole; whoever may look at it will tell.
+                Opened::Hidden(_) => continue,
             };
             self.set_aside(&row, reason).await?;
         }
@@ -101,11 +105,13 @@ impl Engine {
 
     /// What changed in a checkout since it was made, by path: `/…/src/a.rs (changed)`. Where anything did, no other reader is
     /// let into it any more.
+    #[boxed]
     pub async fn load_changes_in(&self, context: &Context, reading: &Reading) -> Result<Vec<String>> {
         let row = &reading.workspace;
         let mut told = match tree::open(context, row) {
             Opened::Whole(tree) if !self.is_touched(context, row, &tree).await? => return Ok(Vec::new()),
             Opened::Whole(tree) => changes(&tree, row).await?,
+            Opened::Hidden(error) => vec![error.to_string()],
             Opened::Missing | Opened::RootMissing | Opened::Damaged(_) => {
                 vec![format!("{} (deleted)", row.path.display())]
             }
@@ -119,7 +125,8 @@ impl Engine {
     }
 
     /// Gives up the right to read, and takes the checkout out where it was the last reader of one that is of no use any more.
-    pub async fn stop_reading(&self, context: &Context, reading: Reading, observer: Observer<'_>) -> Result<()> {
+    #[boxed]
+    pub async fn stop_reading(&self, context: &Context, reading: Reading, observer: &dyn Observer) -> Result<()> {
         drop(reading);
         fail::point("reading.stopped")?;
         let choosing = self.lock_reading(&context.repository.id).await?;
@@ -131,7 +138,7 @@ impl Engine {
         &self,
         context: &Context,
         dry_run: bool,
-        observer: Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Vec<Finding>> {
         let choosing = self.lock_reading(&context.repository.id).await?;
         self.take_out(context, &choosing, Out::Old, dry_run, observer).await
@@ -149,7 +156,7 @@ impl Engine {
         _choosing: &PoolLock,
         out: Out,
         dry_run: bool,
-        observer: Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<Vec<Finding>> {
         let mut findings = Vec::new();
         let rows = self.workspaces(Some(&context.repository.id), Among::Reading).await?;

@@ -1,6 +1,7 @@
 //! Takes members out of the pool. One that nobody touched is deleted, renamed aside first; one that holds what somebody
 //! may have put there goes to the trash, from where it can be restored.
 
+use async_recursion::async_recursion as boxed;
 use serde::Serialize;
 use spinney_core::{Consent, Operation, Remover, Verdict, Workspace, WorkspaceName};
 use spinney_git::Head;
@@ -9,12 +10,13 @@ use super::fill::Patience;
 use super::listing::NOTHING;
 use super::member::{RETIRING, WarmData};
 use super::survey::is_template;
-use crate::context::Context;
-use crate::lookup::Among;
+use crate::home::disk;
 use crate::notice::Observer;
+use crate::repositories::context::Context;
+use crate::resolve::lookup::Among;
 use crate::tree::marker::Marker;
 use crate::tree::{self, Opened, Tree};
-use crate::{Engine, Error, Result, disk, fail};
+use crate::{Engine, Error, Result, fail};
 
 /// What became of members that were taken out.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -35,12 +37,13 @@ enum Fate {
     Keep(String),
 }
 
-pub(super) const TOUCHED: &str = "somebody put something into it";
-pub(super) const HANDED_OUT: &str = "it was handed out; `spinney cleanup orphans` mends its row";
+pub(super) const TOUCHED: &str = "it contains changes";
+pub(super) const HANDED_OUT: &str = "it was handed out; a sweep for orphans mends its row";
 
 impl Engine {
     /// Takes every member out of a repository's pool.
-    pub async fn drain_pool(&self, context: &Context, observer: Observer<'_>) -> Result<Drained> {
+    #[boxed]
+    pub async fn drain_pool(&self, context: &Context, observer: &dyn Observer) -> Result<Drained> {
         let _lock = self.lock_pool(&context.repository.id, observer).await?;
         let alone = self.try_own_template(&context.repository.id)?;
         let mut drained = Drained::default();
@@ -62,7 +65,7 @@ impl Engine {
         member: &Workspace,
         patience: Patience,
         drained: &mut Drained,
-        observer: Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<()> {
         match self.judge_member(context, member).await? {
             Fate::Keep(reason) => drained.kept.push((member.name.clone(), reason)),
@@ -124,7 +127,7 @@ impl Engine {
             Opened::RootMissing => {
                 return Ok(Fate::Keep("its directory is out of reach: is its disk mounted?".to_owned()));
             }
-            Opened::Damaged(error) => return Ok(Fate::Keep(error.to_string())),
+            Opened::Damaged(error) | Opened::Hidden(error) => return Ok(Fate::Keep(error.to_string())),
         };
         Ok(if touched { Fate::Trash(verdict) } else { Fate::Delete })
     }

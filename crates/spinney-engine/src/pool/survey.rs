@@ -3,13 +3,14 @@
 use std::fs;
 use std::path::PathBuf;
 
+use async_recursion::async_recursion as boxed;
 use serde::{Deserialize, Serialize};
 use spinney_core::{CommitId, Populate, RepositoryId, RepositoryName, Timestamp, Warm, Workspace, WorkspaceName};
 
 use super::{Purpose, settings_hash};
-use crate::context::Context;
-use crate::lookup::Among;
-use crate::plan::Base;
+use crate::create::plan::Base;
+use crate::repositories::context::Context;
+use crate::resolve::lookup::Among;
 use crate::{Engine, Error, Result};
 
 /// What a member is good for.
@@ -72,6 +73,7 @@ pub struct PoolStatuses {
 
 impl Engine {
     /// Looks at the pools of all repositories; one that can't be opened hides no other.
+    #[boxed]
     pub async fn pool_statuses(&self) -> Result<PoolStatuses> {
         let (mut pools, mut failed) = (Vec::new(), Vec::new());
         for repository in self.repositories().await? {
@@ -86,8 +88,9 @@ impl Engine {
     }
 
     /// Looks at a repository's pool, from the store and what is known of base.
+    #[boxed]
     pub async fn pool_status(&self, context: &Context) -> Result<PoolStatus> {
-        let base = self.known_base(context, None).await.ok();
+        let base = self.known_start(context, None).await.ok();
         let members = self.workspaces(Some(&context.repository.id), Among::Warm).await?;
         let seen: Vec<PoolMember> =
             members.iter().map(|member| describe(member, state(context, member, base.as_ref()))).collect();
@@ -107,9 +110,10 @@ impl Engine {
     }
 
     /// Whether a filling would find something to do, and nobody is at it already: cheap enough to ask after each claim.
+    #[boxed]
     pub async fn pool_wants_filling(&self, context: &Context) -> Result<bool> {
         let size = usize::try_from(context.config().pool.size).unwrap_or(usize::MAX);
-        let base = self.known_base(context, None).await.ok();
+        let base = self.known_start(context, None).await.ok();
         if self.template_wants_work(context, base.as_ref()).await? {
             return Ok(!self.is_pool_locked(&context.repository.id)?);
         }

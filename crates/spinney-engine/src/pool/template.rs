@@ -10,13 +10,14 @@ use super::Purpose;
 use super::fill::{Patience, is_current};
 use super::retire::Drained;
 use super::survey::is_template;
-use crate::context::{Context, tree_root};
-use crate::lookup::Among;
+use crate::create::plan::Base;
+use crate::create::populate::{Capability, is_subvolume, may_share};
+use crate::home::{disk, layout};
 use crate::notice::Observer;
-use crate::plan::Base;
-use crate::populate::{Capability, is_subvolume, may_share};
+use crate::repositories::context::{Context, tree_root};
+use crate::resolve::lookup::Among;
 use crate::tree::Tree;
-use crate::{Engine, Error, Result, disk, fail, home};
+use crate::{Engine, Error, Result, fail};
 
 /// Workspaces of a repository from which on a template pays without a pool.
 const PAYS_FROM: usize = 2;
@@ -49,11 +50,11 @@ impl Engine {
         base: &Base,
         patience: Patience,
         drained: &mut Drained,
-        observer: Observer<'_>,
+        observer: &dyn Observer,
     ) -> Result<()> {
         let place = self.place_of_members(context)?;
         self.check_tree_root(context, &place.join("x")).await?;
-        home::make_tree_root(&place).map_err(Error::files(&place, "made"))?;
+        layout::make_tree_root(&place).map_err(Error::files(&place, "made"))?;
         if !self.wants_template(context).await? {
             return Ok(());
         }
@@ -143,7 +144,7 @@ impl Engine {
             std::fs::create_dir(path).map_err(Error::files(path, "made"))?;
         }
         fail::point("template.made")?;
-        crate::populate::point_to_admin_dir(path, tree.admin_dir()).map_err(Error::files(path, "written"))
+        crate::create::populate::point_to_admin_dir(path, tree.admin_dir()).map_err(Error::files(path, "written"))
     }
 
     /// Lets whoever takes a member out write in it again.

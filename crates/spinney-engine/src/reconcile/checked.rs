@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 
 use crate::Engine;
-use crate::context::{Context, tree_root};
-use crate::home::MARKER;
+use crate::home::layout::MARKER;
+use crate::repositories::context::{Context, tree_root};
 use crate::tree::marker::Marker;
 
 impl Engine {

@@ -26,15 +26,18 @@
 mod checked;
 mod rows;
 mod strays;
+mod vanished;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use async_recursion::async_recursion as boxed;
 use spinney_core::{Advice, Finding, Workspace};
 
-use crate::context::{Context, tree_root};
-use crate::lookup::Among;
-use crate::{Engine, Error, Result, links};
+use crate::home::links;
+use crate::repositories::context::{Context, tree_root};
+use crate::resolve::lookup::Among;
+use crate::{Engine, Error, Result};
 
 /// Collects findings; with a dry run nothing is done about them.
 struct Findings {
@@ -59,6 +62,7 @@ impl Findings {
 
 impl Engine {
     /// Reconciles one repository of this node.
+    #[boxed]
     pub async fn reconcile(&self, context: &Context, dry_run: bool) -> Result<Vec<Finding>> {
         let mut findings = Findings { list: Vec::new(), dry_run };
         let rows = self.workspaces(Some(&context.repository.id), Among::All).await?;

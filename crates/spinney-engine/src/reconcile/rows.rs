@@ -1,13 +1,16 @@
 //! Rows of the store that git and the disk do not agree with.
 
 use spinney_core::workspace::Metadata;
-use spinney_core::{Timestamp, Workspace, WorkspaceStatus};
+use spinney_core::{Advice, Timestamp, Workspace, WorkspaceStatus};
+use spinney_git::Presence;
 
 use super::Findings;
-use crate::context::{Context, tree_root};
+use crate::home::links;
+use crate::journal::events;
+use crate::repositories::context::{Context, tree_root};
 use crate::tree::marker::{Marker, Removal};
 use crate::tree::{self, Opened, open};
-use crate::{Engine, Error, Result, events, links};
+use crate::{Engine, Error, Result};
 
 /// How the reason begins for which reconciling itself marked a workspace broken.
 const DAMAGED: &str = "damaged: ";
@@ -37,15 +40,25 @@ impl Engine {
             WorkspaceStatus::Trashed => {
                 let tree = tree::trash_place(&self.home, &row.path, row.id.as_str());
                 let admin_dir = tree::trashed_admin_dir(context, &row.id);
-                for missing in [tree, admin_dir].iter().filter(|place| !place.exists()) {
-                    let rest = self.what_is_left(context, row).await?;
-                    findings.seen(format!("{name} is in the trash, but `{}` is gone; {rest}", missing.display()));
+                for place in [tree, admin_dir] {
+                    match Presence::of(&place) {
+                        Presence::There => {}
+                        Presence::Gone => {
+                            let rest = self.what_is_left(context, row).await?;
+                            let shown = place.display();
+                            findings.seen(format!("{name} is in the trash, but `{shown}` is gone; {rest}"));
+                        }
+                        Presence::Hidden(error) => {
+                            let error = spinney_git::Error::io("open", &place, error);
+                            findings.seen_advised(format!("{name} is in the trash: {error}"), Advice::AskOwner);
+                        }
+                    }
                 }
                 Ok(())
             }
             WorkspaceStatus::Creating | WorkspaceStatus::Removing => {
                 if self.store.read().await?.open_operation_of(&row.id).await?.is_none() {
-                    findings.seen(format!("{name} is {}, but nobody does it", row.status));
+                    findings.seen(format!("{name} is {}, but no process does it", row.status));
                 }
                 Ok(())
             }
@@ -148,6 +161,10 @@ impl Engine {
             Opened::RootMissing => {
                 findings
                     .seen(format!("{name}: `{}` is not there: is its disk mounted?", tree_root(&row.path).display()));
+                return Ok(());
+            }
+            Opened::Hidden(error) => {
+                findings.seen_advised(format!("{name}: {error}"), Advice::AskOwner);
                 return Ok(());
             }
             Opened::Damaged(error) => (WorkspaceStatus::Broken, Some(format!("{DAMAGED}{error}"))),

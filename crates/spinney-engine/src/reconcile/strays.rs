@@ -1,18 +1,23 @@
 //! What lies in git and on the disk without a row in the store.
 
-use std::path::Path;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 use spinney_core::{Advice, Timestamp, Warm, Workspace, WorkspaceStatus};
-use spinney_git::is_abandoned_scratch;
+use spinney_git::{Presence, is_abandoned_scratch};
 
 use super::{Findings, directories, tree_roots};
 use crate::cleanup::CACHE;
-use crate::context::{Context, tree_root};
-use crate::trash::VIEW;
+use crate::home::layout::{self, MARKER};
+use crate::home::{disk, links};
+use crate::journal::events;
+use crate::repositories::context::{Context, tree_root};
+use crate::trash::{ERASED_ASIDE, VIEW};
 use crate::tree::homes;
 use crate::tree::marker::{Marker, Removal};
 use crate::tree::{self, Opened, Tree, open};
-use crate::{Engine, Error, Result, disk, events, home, links, pool};
+use crate::{Engine, Error, Result, pool};
 
 impl Engine {
     /// Worktrees that git knows and the store does not.
@@ -22,9 +27,17 @@ impl Engine {
                 continue;
             }
             let shown = path.display();
-            let Ok(tree) = tree::open_at(context, &path) else {
-                self.reconcile_missing(context, &path, findings).await?;
-                continue;
+            let tree = match tree::open_at(context, &path) {
+                Ok(tree) => tree,
+                Err(error) if error.is_denied() => {
+                    findings
+                        .seen_advised(format!("worktree `{shown}` may not be looked at: {error}"), Advice::AskOwner);
+                    continue;
+                }
+                Err(_) => {
+                    self.reconcile_missing(context, &path, findings).await?;
+                    continue;
+                }
             };
             let Some(marker) = Marker::load(tree.admin_dir()) else {
                 findings.seen_advised(format!("worktree `{shown}` was made by somebody else"), Advice::Adopt);
@@ -44,7 +57,8 @@ impl Engine {
                 }
                 continue;
             }
-            findings.done(format!("worktree `{shown}` is ours, but the store does not know it"), "adopted");
+            findings
+                .done(format!("worktree `{shown}` belongs to this home, but the store does not know it"), "adopted");
             if !findings.dry_run
                 && let Err(error) = self.adopt_marked(context, &tree).await
             {
@@ -85,7 +99,7 @@ impl Engine {
                 events::record_found(&mut db, &moved)?;
             }
             db.commit().await?;
-            let _ = home::make_tree_root(tree_root(&moved.path));
+            let _ = layout::make_tree_root(tree_root(&moved.path));
             let _ = links::make(&self.home, &moved);
         }
         Ok(())
@@ -113,10 +127,13 @@ impl Engine {
             return Ok(());
         }
         if let Some(status) = pool::member_status(&marker) {
-            findings.done(format!("worktree `{shown}` was nobody's and is gone"), "given up");
+            findings.done(format!("worktree `{shown}` belonged to the pool and is gone"), "registered for replacement");
             return if findings.dry_run { Ok(()) } else { self.take_back_member(context, marker, status).await };
         }
-        findings.done(format!("worktree `{shown}` was ours and is gone; git still has its part"), "taken in as lost");
+        findings.done(
+            format!("worktree `{shown}` belonged to this home and is gone; git still has its admin dir"),
+            "registered as lost",
+        );
         if !findings.dry_run {
             let marker = self.checked_base(context, Marker { path: path.to_owned(), ..marker }).await;
             let row = self.new_row(context, marker, WorkspaceStatus::Lost);
@@ -157,7 +174,8 @@ impl Engine {
             }
             // A workspace whose directory was gone already has only git's part in the trash.
             let shown = if tree.exists() { &tree } else { &admin_dir };
-            findings.done(format!("`{}` is in the trash, but the store does not know it", shown.display()), "taken in");
+            findings
+                .done(format!("`{}` is in the trash, but the store does not know it", shown.display()), "registered");
             if !findings.dry_run {
                 let branch = removal.branch.unwrap_or_else(|| marker.branch.clone());
                 let marker = self.checked_base(context, Marker { branch, ..marker }).await;
@@ -185,7 +203,8 @@ impl Engine {
             if marker.repository != context.repository.name || marker.account != self.account {
                 continue;
             }
-            findings.done(format!("`{shown}` is the archive of a workspace that the store does not know"), "taken in");
+            findings
+                .done(format!("`{shown}` is the archive of a workspace that the store does not know"), "registered");
             if !findings.dry_run {
                 let path = self.checked_path(context, &marker).await;
                 let row = self.new_row(context, Marker { path, ..marker }, WorkspaceStatus::Purged);
@@ -198,7 +217,7 @@ impl Engine {
     /// Directories in our tree roots that nobody knows: kept and reported.
     pub(super) fn reconcile_directories(&self, rows: &[Workspace], findings: &mut Findings) -> Result<()> {
         for root in tree_roots(rows).into_iter().filter(|root| root.starts_with(self.home.root().join("trees"))) {
-            for directory in directories(root)? {
+            for directory in readable_directories(root, findings)? {
                 let known = rows.iter().any(|row| row.path == directory);
                 let hidden = directory.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
                 if !known && !hidden && !directory.join(".git").exists() {
@@ -236,10 +255,15 @@ impl Engine {
         }
         let open = self.store.read().await?.open_operations(self.home.node()).await?;
         let mut places = vec![self.home.root().join("trash"), context.state_dir()];
-        places.extend(tree_roots(rows).into_iter().map(|root| root.join(tree::TRASH_BESIDE)));
-        for directory in places.iter().map(|place| directories(place)).collect::<Result<Vec<_>>>()?.concat() {
+        let readable = tree_roots(rows).into_iter().filter(|root| Presence::of(&root.join(MARKER)).is_known());
+        places.extend(readable.map(|root| root.join(tree::TRASH_BESIDE)));
+        let mut found = Vec::new();
+        for place in &places {
+            found.extend(readable_directories(place, findings)?);
+        }
+        for directory in found {
             let name = directory.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            let operation = name.strip_prefix("undo-").or_else(|| name.strip_prefix("purge-"));
+            let operation = ["undo-", "purge-", ERASED_ASIDE].iter().find_map(|begin| name.strip_prefix(begin));
             let operation = operation.and_then(|id| id.parse::<spinney_core::OperationId>().ok());
             let closed = operation.is_some_and(|id| open.iter().all(|known| known.id != id));
             let workspace =
@@ -268,10 +292,22 @@ impl Engine {
         events::record_found(&mut db, row)?;
         db.commit().await?;
         if row.status == WorkspaceStatus::Active {
-            let _ = home::make_tree_root(tree_root(&row.path));
+            let _ = layout::make_tree_root(tree_root(&row.path));
             let _ = links::make(&self.home, row);
         }
         Ok(())
+    }
+}
+
+/// The directories in a directory; one that may not be looked into is told.
+fn readable_directories(place: &Path, findings: &mut Findings) -> Result<Vec<PathBuf>> {
+    match fs::read_dir(place) {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            let error = spinney_git::Error::io("read", place, error);
+            findings.seen_advised(error.to_string(), Advice::AskOwner);
+            Ok(Vec::new())
+        }
+        _ => directories(place),
     }
 }
 

@@ -45,10 +45,26 @@ pub(super) struct Manifest {
 }
 
 impl Manifest {
+    /// Whether the admin dir's part has a file of this name.
+    pub fn has_of_admin_dir(&self, name: &str) -> bool {
+        self.entries.contains_key(&escape(Path::new(ADMIN).join(name).as_os_str()))
+    }
+
     /// The paths of the tree's part.
     pub fn files_of_tree(&self) -> BTreeSet<PathBuf> {
         let inside = |name: &String| unescape(name).strip_prefix(TREE).map(Path::to_owned).ok();
         self.entries.keys().filter_map(inside).collect()
+    }
+
+    /// The same without the directories.
+    pub fn contents_of_tree(&self) -> Vec<PathBuf> {
+        let all = self.files_of_tree();
+        let parents: BTreeSet<&Path> = all.iter().flat_map(|path| path.ancestors().skip(1)).collect();
+        let is_directory = |path: &PathBuf| {
+            let name = escape(Path::new(TREE).join(path).as_os_str());
+            parents.contains(path.as_path()) && self.entries.get(&name).is_some_and(String::is_empty)
+        };
+        all.iter().filter(|path| !path.as_os_str().is_empty() && !is_directory(path)).cloned().collect()
     }
 }
 

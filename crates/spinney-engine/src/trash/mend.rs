@@ -6,10 +6,11 @@ use std::path::Path;
 
 use spinney_core::{Workspace, WorkspaceStatus};
 
-use crate::context::Context;
+use crate::home::{disk, layout};
+use crate::repositories::context::Context;
 use crate::tree::marker::{Marker, Removal};
 use crate::tree::{self, lock_reason, move_if_there};
-use crate::{Engine, Error, Result, disk, home};
+use crate::{Engine, Error, Result};
 
 impl Engine {
     /// Mends a workspace in the trash that has its files and lacks git's part.
@@ -28,7 +29,7 @@ impl Engine {
         let tip = context.load_branch(&workspace.branch).await?;
         let aside = admin_dir.with_extension("partial");
         disk::delete_moved_aside(&aside).map_err(Error::files(&aside, "deleted"))?;
-        home::make_private_directory(&aside).map_err(Error::files(&aside, "made"))?;
+        layout::make_private_directory(&aside).map_err(Error::files(&aside, "made"))?;
         let files = [
             ("HEAD", format!("ref: {}\n", workspace.branch.local_ref())),
             ("commondir", "../..\n".to_owned()),

@@ -13,23 +13,27 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use serde::{Deserialize, Serialize};
 use spinney_core::{Event, Operation, OperationStatus, PurgeStep, Step, Timestamp, Workspace, WorkspaceStatus};
 use spinney_git::{Elsewhere, ObjectFormat, Wanted};
 
 use super::archive::{self, Contents};
+use super::archives::archive_file;
 use super::attributes::files_with_attributes;
 use super::print;
 use super::size::size_on_disk;
 use super::view::View;
-use crate::context::Context;
-use crate::holdings::{Holdings, Stands};
-use crate::journal::{self, Running};
-use crate::lookup::Among;
+use crate::home::{disk, layout};
+use crate::journal::events;
+use crate::journal::operations::{self, Running};
 use crate::notice::{Notice, Observer, Warning};
+use crate::repositories::context::Context;
+use crate::resolve::lookup::Among;
 use crate::tree;
 use crate::tree::marker::{REMOVAL_FILE, Removal};
-use crate::{Engine, Error, Result, disk, events, fail, home};
+use crate::verdict::holdings::{Holdings, Stands};
+use crate::{Engine, Error, Result, fail};
 
 const ARCHIVING: Step = Step::Purge(PurgeStep::Archiving);
 const MOVING: Step = Step::Purge(PurgeStep::Moving);
@@ -42,10 +46,10 @@ const TRIES: usize = 3;
 const LOOK_EVERY: Duration = Duration::from_secs(60 * 60);
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct PurgeData {
+pub(super) struct PurgeData {
     /// Where the tree and the admin dir were, recorded before they move.
-    tree: PathBuf,
-    admin_dir: PathBuf,
+    pub tree: PathBuf,
+    pub admin_dir: PathBuf,
 }
 
 impl PurgeData {
@@ -77,7 +81,7 @@ pub struct Purged {
 
 /// What of a tree is not in git.
 #[derive(Debug)]
-struct Own {
+pub(super) struct Own {
     kept: Vec<PathBuf>,
     /// Tracked files that are not there; none where git gave no answer and all of the tree is kept.
     deleted: Option<Vec<PathBuf>>,
@@ -87,6 +91,7 @@ struct Own {
 
 impl Engine {
     /// Lists the trash, oldest first.
+    #[boxed]
     pub async fn trash(&self, sizes: bool) -> Result<Vec<Trashed>> {
         let keep = self.config.cleanup.trash_for.0;
         let mut list = Vec::new();
@@ -105,6 +110,7 @@ impl Engine {
 
     /// Whether it is time for a purge: something was kept for longer than `trash_for`, or the quota was not looked at for a
     /// while. Who is told so does it.
+    #[boxed]
     pub async fn trash_wants_purging(&self) -> Result<bool> {
         let due = self.is_trash_due().await?;
         let stamp = self.home.root().join("purged");
@@ -126,6 +132,7 @@ impl Engine {
     }
 
     /// What is due: kept for longer than `trash_for`, and the oldest of the rest while all take more than `trash_quota`.
+    #[boxed]
     pub async fn expired(&self) -> Result<Vec<Workspace>> {
         let (keep, quota) = (self.config.cleanup.trash_for.0, self.config.cleanup.trash_quota.0);
         let now = Timestamp::now();
@@ -143,13 +150,15 @@ impl Engine {
     }
 
     /// Purges one workspace of the trash, whatever its repository, without telling anybody how it goes.
+    #[boxed]
     pub async fn purge_by_itself(&self, workspace: &Workspace) -> Result<Purged> {
         let context = self.context_of(workspace).await?;
         self.purge(&context, workspace, &|_| {}).await
     }
 
     /// Purges one workspace of the trash.
-    pub async fn purge(&self, context: &Context, workspace: &Workspace, observer: Observer<'_>) -> Result<Purged> {
+    #[boxed]
+    pub async fn purge(&self, context: &Context, workspace: &Workspace, observer: &dyn Observer) -> Result<Purged> {
         if workspace.status != WorkspaceStatus::Trashed {
             return Err(Error::NotInTrash { name: workspace.name.clone(), status: workspace.status });
         }
@@ -167,10 +176,11 @@ impl Engine {
             return Err(Error::MountInside { name: workspace.name.clone(), mount: mount.clone() });
         }
         self.require_unused(workspace, &tree)?;
+        self.require_no_repository_inside(workspace).await?;
         let data = PurgeData { tree, admin_dir };
         let lock = self.begin_operation()?;
         let (repository, id) = (&workspace.repository_id, &workspace.id);
-        let operation = journal::new_operation(self, &lock, repository, id, ARCHIVING, &data)?;
+        let operation = operations::new_operation(self, &lock, repository, id, ARCHIVING, &data)?;
         let mut db = self.store.write().await?;
         let current = db.workspace(id).await?.is_some_and(|row| row.status == WorkspaceStatus::Trashed);
         if !current || !db.insert_operation(&operation).await? {
@@ -264,7 +274,7 @@ impl Engine {
 
     /// Where a workspace's archive is, or would be.
     pub(super) fn archive_place(&self, workspace: &Workspace) -> PathBuf {
-        self.home.root().join("archives").join(format!("{}.tar.zst", workspace.id))
+        archive_file(&self.home, &workspace.id)
     }
 
     /// Writes the archive and reads it back. Only a whole one gets its name.
@@ -277,7 +287,7 @@ impl Engine {
         fail::point("purge.recorded")?;
         let place = self.archive_place(workspace);
         let directory = place.parent().unwrap_or(self.home.root());
-        home::make_private_directory(directory).map_err(Error::files(directory, "made"))?;
+        layout::make_private_directory(directory).map_err(Error::files(directory, "made"))?;
         let own = self.own_of(context, workspace, data).await?;
         if own.is_empty()
             && !holds_state(&data.admin_dir)
@@ -331,7 +341,7 @@ impl Engine {
     }
 
     /// Finds what of a tree is not in git. Where git gives no answer, all of it counts.
-    async fn own_of(&self, context: &Context, workspace: &Workspace, data: &PurgeData) -> Result<Own> {
+    pub(super) async fn own_of(&self, context: &Context, workspace: &Workspace, data: &PurgeData) -> Result<Own> {
         if !data.tree.exists() {
             return Ok(Own { kept: Vec::new(), deleted: Some(Vec::new()), large: Vec::new() });
         }
@@ -378,7 +388,8 @@ impl Engine {
         workspace.status = WorkspaceStatus::Purged;
         let mut db = self.store.write().await?;
         db.update_workspace(&workspace, &[WorkspaceStatus::Trashed]).await?;
-        journal::close(&mut db, operation, OperationStatus::Done, None).await?;
+        db.record_archive(&workspace.id, self.archived_bytes(&workspace)).await?;
+        operations::close(&mut db, operation, OperationStatus::Done, None).await?;
         events::record(&mut db, &workspace, Event::WorkspacePurged)?;
         db.commit().await?;
         fail::point("purge.settled")?;
@@ -400,7 +411,7 @@ impl Engine {
         let aside = self.archive_place(workspace).with_extension("partial");
         let _ = fs::remove_file(aside);
         let mut db = self.store.write().await?;
-        journal::close(&mut db, operation, OperationStatus::Undone, Some(cause)).await?;
+        operations::close(&mut db, operation, OperationStatus::Undone, Some(cause)).await?;
         db.commit().await?;
         fail::point("purge.undone")
     }
@@ -413,19 +424,19 @@ impl Engine {
         workspace: Workspace,
     ) -> Result<&'static str> {
         if operation.step == MOVING {
-            self.bring_back_aside(context, operation, &journal::data(operation)?).await?;
+            self.bring_back_aside(context, operation, &operations::data(operation)?).await?;
         }
         if operation.step == ARCHIVING || operation.step == MOVING {
             self.undo_purge(operation, &workspace, "its process died").await?;
             return Ok("undone");
         }
-        let data: PurgeData = journal::data(operation)?;
+        let data: PurgeData = operations::data(operation)?;
         self.finish_purge(context, operation, workspace, &data).await?;
         Ok("finished")
     }
 
     /// Refuses what a process still works in.
-    fn require_unused(&self, workspace: &Workspace, tree: &Path) -> Result<()> {
+    pub(super) fn require_unused(&self, workspace: &Workspace, tree: &Path) -> Result<()> {
         let inside = self.executor(Some(workspace)).inside(tree);
         if inside.is_empty() {
             return Ok(());
@@ -436,6 +447,11 @@ impl Engine {
 }
 
 impl Own {
+    /// What is not in git, where git told what is.
+    pub(super) fn in_part(self) -> Option<Vec<PathBuf>> {
+        self.deleted.is_some().then_some(self.kept)
+    }
+
     fn is_empty(&self) -> bool {
         self.kept.is_empty() && self.deleted.as_ref().is_some_and(Vec::is_empty)
     }

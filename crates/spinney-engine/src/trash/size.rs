@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Instant;
 
-use crate::walk::{Step, walk};
+use crate::home::walk::{Step, walk};
 
 /// How many entries are measured between two looks at the clock.
 const LOOK_EVERY: u64 = 64;

@@ -1,6 +1,6 @@
 //! Puts a purged workspace back into the trash, from its archive and its rescue ref; `restore` goes on from there.
 //!
-//! 1. The archive is verified, and its admin dir unpacked beside its place.
+//! 1. The archive is verified, and its admin dir unpacked beside its place. One of another workspace is refused.
 //! 2. The files that git has are written from the index; the rescue ref has kept their objects.
 //! 3. What had been deleted is deleted, and what the tree alone held is laid over the rest.
 //! 4. Tree and admin dir get their names in the trash.
@@ -16,12 +16,15 @@ use spinney_core::{Workspace, WorkspaceStatus};
 use spinney_git::{Index, ObjectFormat};
 
 use super::archive;
-use crate::context::Context;
+use super::archives::restored_file;
+use crate::create::prepare::SETUP_VARIABLE;
+use crate::create::prepare::copy::passes_link;
 use crate::executor::{Tag, Tagged};
-use crate::prepare::SETUP_VARIABLE;
-use crate::prepare::copy::passes_link;
+use crate::home::{disk, layout};
+use crate::repositories::context::Context;
+use crate::tree::marker::Marker;
 use crate::tree::{self, rescue};
-use crate::{Engine, Error, Result, disk, fail, home};
+use crate::{Engine, Error, Result, fail};
 
 impl Engine {
     /// Whether a workspace can come back from an archive.
@@ -34,7 +37,7 @@ impl Engine {
     pub(crate) fn retire_archive(&self, workspace: &Workspace) {
         if let Some(place) = self.archive_of(workspace) {
             // Should that fail, the next purge writes over it.
-            let _ = std::fs::rename(&place, place.with_file_name(format!("{}.restored.tar.zst", workspace.id)));
+            let _ = std::fs::rename(&place, restored_file(&self.home, &workspace.id));
         }
     }
 
@@ -93,7 +96,7 @@ impl Engine {
     ) -> Result<()> {
         let aside = tree.with_extension("partial");
         disk::delete_moved_aside(&aside).map_err(Error::files(&aside, "deleted"))?;
-        home::make_private_directory(&aside).map_err(Error::files(&aside, "made"))?;
+        layout::make_private_directory(&aside).map_err(Error::files(&aside, "made"))?;
         tree::moved(context, workspace, &aside, admin_dir).checkout_index().await?;
         write_pointer(&aside, admin_dir)?;
         let mode = std::fs::Permissions::from_mode(0o755);
@@ -113,11 +116,16 @@ impl Engine {
         let manifest = archive::verify(place).map_err(Error::files(place, "read"))?;
         fail::point("unarchive.verified")?;
         archive::unpack_admin_dir(place, &admin_aside).map_err(Error::files(&admin_aside, "written"))?;
+        if let Some(other) = Marker::load(&admin_aside).filter(|marker| marker.id != workspace.id) {
+            self.drop_half_rebuilt(workspace, &admin_aside)?;
+            let reason = format!("`{}` is the archive of another workspace, `{}`", place.display(), other.id);
+            return Err(Error::NotRestorable { name: workspace.name.clone(), reason });
+        }
         tree::set_locks_aside(&admin_aside)?;
         fail::point("unarchive.admin-unpacked")?;
         // The files that git writes next need them.
         rescue::bring_back(context, workspace, &admin_aside).await?;
-        home::make_private_directory(&tree_aside).map_err(Error::files(&tree_aside, "made"))?;
+        layout::make_private_directory(&tree_aside).map_err(Error::files(&tree_aside, "made"))?;
         let rebuilt = tree::moved(context, workspace, &tree_aside, &admin_aside);
         let rebuilt = rebuilt.tagged(SETUP_VARIABLE, workspace.id.as_str());
         if !manifest.whole {

@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::disk;
+use crate::home::disk;
 use crate::tree::marker::Removal;
 
 /// How the name of a view begins, before the id of its workspace.

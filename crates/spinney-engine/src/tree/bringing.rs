@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
+use async_recursion::async_recursion as boxed;
 use spinney_core::{BranchName, Workspace};
 use spinney_git::RepositoryLock;
 
 use super::finding::{admin_dirs, find_admin_dir, tree_of};
 use super::{Tree, provider};
 use crate::Result;
-use crate::context::Context;
+use crate::repositories::context::Context;
 
 /// Brings a workspace's commits in, and makes its branch follow; of a linked worktree there is nothing to bring.
 pub(crate) async fn bring_in(context: &Context, workspace: &Workspace) -> Result<()> {
@@ -56,9 +57,8 @@ pub(crate) fn stale_locks(context: &Context) -> Result<Vec<(Tree, PathBuf)>> {
         for admin_dir in admin_dirs(context, provider)? {
             let tree = Tree::new(provider.moved(context, &tree_of(&admin_dir).unwrap_or_default(), &admin_dir));
             let own = tree.git.repository();
-            let head = Some(admin_dir.join("HEAD.lock")).filter(|lock| own.is_stale(lock));
-            let stale: Vec<PathBuf> = own.stale_locks().into_iter().chain(head).collect();
-            locks.extend(stale.into_iter().map(|lock| (tree.clone(), lock)));
+            let stale = own.stale_locks().into_iter().chain(own.stale_locks_of_pseudo_refs(&admin_dir));
+            locks.extend(stale.map(|lock| (tree.clone(), lock)));
         }
     }
     Ok(locks)
@@ -72,6 +72,7 @@ fn apart_admin_dirs(context: &Context) -> Result<Vec<PathBuf>> {
 
 impl Context {
     /// Makes the repository know what is committed in a workspace.
+    #[boxed]
     pub async fn bring_in(&self, workspace: &Workspace) -> Result<()> {
         bring_in(self, workspace).await
     }

@@ -12,7 +12,7 @@ use spinney_git::{RepositoryLock, Start, Worktree};
 
 use super::provider::{Provider, Step};
 use crate::Result;
-use crate::context::Context;
+use crate::repositories::context::Context;
 
 pub(super) struct PrivateClones;
 

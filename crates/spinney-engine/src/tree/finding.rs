@@ -1,17 +1,19 @@
 //! Finds git's part of a workspace, also where its directory is gone, was moved or changed.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use spinney_core::{Workspace, WorkspaceId};
+use spinney_core::{BranchName, Workspace, WorkspaceId};
 use spinney_git::{POINTER_BYTES, read_regular_text};
 
 use super::homes;
 use super::marker::Marker;
 use super::provider::{self, Provider};
-use crate::context::Context;
-use crate::{Error, Result, disk};
+use crate::home::disk;
+use crate::repositories::context::Context;
+use crate::{Error, Result};
 
 /// Finds a workspace's admin dir: by the tree's own pointer, else by what the admin dirs say, else by its marker. A creation
 /// that died early leaves an admin dir that points nowhere yet, but its name carries the id. Another home's is an error, and so
@@ -95,6 +97,12 @@ fn all_admin_dirs(context: &Context) -> Result<Vec<PathBuf>> {
 pub(crate) fn all_admin_dirs_in(common_dir: &Path) -> Result<Vec<PathBuf>> {
     let entries = provider::all().map(|provider| entries_of(&provider.admin_root(common_dir)));
     Ok(entries.collect::<Result<Vec<_>>>()?.concat())
+}
+
+/// The branches that live workspaces of any home have, by their markers.
+pub(crate) fn named_branches(context: &Context) -> Result<BTreeSet<BranchName>> {
+    let markers = all_admin_dirs(context)?.into_iter().filter_map(|admin_dir| Marker::load(&admin_dir));
+    Ok(markers.map(|marker| marker.branch).collect())
 }
 
 fn entries_of(directory: &Path) -> Result<Vec<PathBuf>> {

@@ -11,9 +11,10 @@ use spinney_core::NodeId;
 use spinney_git::{POINTER_BYTES, read_regular};
 
 use super::marker::Marker;
-use crate::context::Context;
-use crate::home::{make_private_directory, read_node};
-use crate::{Engine, Error, Result, disk};
+use crate::home::disk;
+use crate::home::layout::{make_private_directory, read_node};
+use crate::repositories::context::Context;
+use crate::{Engine, Error, Result};
 
 /// The node of the other home whose marker an admin dir carries. One without a word about the home is ours.
 pub(crate) fn other_home(context: &Context, admin_dir: &Path) -> Option<NodeId> {
@@ -43,13 +44,22 @@ impl Engine {
         }
     }
 
-    /// Where another home is, if it is there still: its directory carries its id. `markers` name trees of it.
+    /// Where another home is, if it is there still: its directory carries its id, or may not be looked at. `markers` name trees
+    /// of it.
     pub(crate) fn find_home(&self, context: &Context, node: &NodeId, markers: &[Marker]) -> Option<PathBuf> {
-        let is_there = |place: &Path| matches!(read_node(&place.join("node")), Ok(Some(found)) if found == *node);
         let noted = place_of(context, node).into_iter();
         // A home of an older version noted nothing; by default its trees lie in it.
         let above = markers.iter().flat_map(|marker| marker.path.ancestors().skip(1).map(Path::to_owned));
-        noted.chain(above).find(|place| is_there(place))
+        let mut hidden = None;
+        for place in noted.chain(above) {
+            match read_node(&place.join("node")) {
+                Ok(Some(found)) if found == *node => return Some(place),
+                // The outermost of what is hidden is the home, or holds it.
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => hidden = Some(place),
+                _ => {}
+            }
+        }
+        hidden
     }
 }
 

@@ -13,14 +13,15 @@ use super::finding::find_admin_dir;
 use super::marker::Marker;
 use super::moving::{move_if_there, rescue_ref, trash_place};
 use super::{Tree, provider};
-use crate::context::{Context, tree_root};
-use crate::home::{self, Home};
-use crate::{Error, Result, disk, fail};
+use crate::home::disk;
+use crate::home::layout::{self, Home};
+use crate::repositories::context::{Context, tree_root};
+use crate::{Error, Result, fail};
 
 /// Makes a tree with its branch, without files. Fails without a trace, or leaves what [`discard`] undoes.
 pub(crate) async fn make(context: &Context, workspace: &Workspace, start: Start<'_>) -> Result<Tree> {
     let path = &workspace.path;
-    home::make_tree_root(tree_root(path)).map_err(Error::files(tree_root(path), "made"))?;
+    layout::make_tree_root(tree_root(path)).map_err(Error::files(tree_root(path), "made"))?;
     let lock = context.git().lock("new").await?;
     let provider = provider::of(workspace);
     provider.register(context, &lock, workspace, start).await?;

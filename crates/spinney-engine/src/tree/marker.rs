@@ -11,7 +11,8 @@ use spinney_core::{BranchName, CommitId, NodeId, Provider, RepositoryName, Work,
 
 use spinney_git::{SETTINGS_BYTES, read_regular};
 
-use crate::{Error, Result, disk};
+use crate::home::disk;
+use crate::{Error, Result};
 
 pub(crate) const MARKER_FILE: &str = "spinney.json";
 pub(crate) const REMOVAL_FILE: &str = "spinney-removal.json";

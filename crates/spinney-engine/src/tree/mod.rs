@@ -24,12 +24,12 @@ mod worktree;
 
 pub(crate) use bringing::{bring_in, is_apart, lend_branch, places, stale_locks};
 pub(crate) use finding::{
-    all_admin_dirs_in, check_nested, check_not_moved, find_admin_dir, find_admin_dir_of, was_handed_out,
+    all_admin_dirs_in, check_nested, check_not_moved, find_admin_dir, find_admin_dir_of, named_branches, was_handed_out,
 };
 pub(crate) use making::{discard, drop_made_branch, make, populate, retire_admin_dir};
 pub(crate) use moving::{
-    ASIDE, LOCKED_BY_SPINNEY, TRASH_BESIDE, bring_back, has_begun_to_move, lock_reason, move_if_there, move_to_trash,
-    rescue_ref, set_locks_aside, trash_place, trashed_admin_dir,
+    ASIDE, KEPT_REFS, LOCKED_BY_SPINNEY, TRASH_BESIDE, bring_back, has_begun_to_move, kept_by, kept_refs, lock_reason,
+    move_if_there, move_to_trash, rescue_ref, set_locks_aside, trash_place, trashed_admin_dir,
 };
 pub(crate) use opening::{Opened, is_missing, is_of_other_home, linked, moved, open, open_at, require};
 pub use own_branch::OwnBranch;

@@ -10,9 +10,10 @@ use spinney_git::{POINTER_BYTES, RepositoryLock, read_regular, read_regular_text
 use super::finding::{find_admin_dir, nested_admin_dirs, tree_of};
 use super::marker::Removal;
 use super::provider;
-use crate::context::{Context, tree_root};
-use crate::home::{self, Home};
-use crate::{Error, Result, disk, fail};
+use crate::home::disk;
+use crate::home::layout::{self, Home};
+use crate::repositories::context::{Context, tree_root};
+use crate::{Error, Result, fail};
 
 /// The trash of trees that lie on another file system than the home.
 pub(crate) const TRASH_BESIDE: &str = ".spinney-trash";
@@ -79,7 +80,7 @@ pub(crate) fn bring_back(
         });
     };
     if !workspace.path.exists() {
-        home::make_tree_root(tree_root(&workspace.path)).map_err(Error::files(&workspace.path, "made"))?;
+        layout::make_tree_root(tree_root(&workspace.path)).map_err(Error::files(&workspace.path, "made"))?;
         move_if_there(&trash_place(home, &workspace.path, workspace.id.as_str()), &workspace.path)?;
         fail::point("restore.tree-moved")?;
     }
@@ -162,6 +163,20 @@ pub(crate) fn rescue_ref(id: &WorkspaceId) -> String {
     format!("refs/spinney/rescue/{id}")
 }
 
+/// Where refs are that keep commits of workspaces, each below the id of its own.
+pub(crate) const KEPT_REFS: [&str; 2] = ["refs/spinney/rescue/", "refs/spinney/before/"];
+
+/// The workspace of which a ref keeps commits.
+pub(crate) fn kept_by(name: &str) -> Option<WorkspaceId> {
+    let rest = KEPT_REFS.iter().find_map(|space| name.strip_prefix(space))?;
+    rest.split('/').next()?.parse().ok()
+}
+
+/// The names below which refs keep commits of a workspace: its own rescue ref, and what its branch had before a job.
+pub(crate) fn kept_refs(id: &WorkspaceId) -> [String; 2] {
+    [rescue_ref(id), super::tips::tips_of(id)]
+}
+
 /// Where git's admin dir of a removed workspace lies: as deep as before, so that its relative `commondir` stays true.
 pub(crate) fn trashed_admin_dir(context: &Context, id: &WorkspaceId) -> PathBuf {
     context.git().state_dir().join(id.as_str())
@@ -195,7 +210,7 @@ fn is_gone(path: &Path) -> bool {
 /// Renames a directory, durably, unless it has gone already.
 pub(crate) fn move_if_there(from: &Path, to: &Path) -> Result<()> {
     if let Some(parent) = to.parent() {
-        home::make_private_directory(parent).map_err(Error::files(parent, "made"))?;
+        layout::make_private_directory(parent).map_err(Error::files(parent, "made"))?;
     }
     match fs::rename(from, to) {
         Ok(()) => {

@@ -5,13 +5,14 @@ use std::io;
 use std::path::Path;
 
 use spinney_core::Workspace;
+use spinney_git::Presence;
 
 use super::provider::{self, Provider};
 use super::worktree::LinkedWorktrees;
 use super::{Tree, homes};
 use crate::Result;
-use crate::context::{Context, tree_root};
-use crate::home;
+use crate::home::layout;
+use crate::repositories::context::{Context, tree_root};
 
 /// How a workspace's directory was found.
 #[derive(Debug)]
@@ -23,13 +24,19 @@ pub(crate) enum Opened {
     RootMissing,
     /// Something is there that is not this workspace.
     Damaged(spinney_git::Error),
+    /// This user may not look at it: nothing is known of it.
+    Hidden(spinney_git::Error),
 }
 
 /// Looks at a workspace's directory.
 pub(crate) fn open(context: &Context, workspace: &Workspace) -> Opened {
     let path = &workspace.path;
     if fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
-        return if is_root_there(context, path) { Opened::Missing } else { Opened::RootMissing };
+        return match look_at_root(context, path) {
+            Presence::There => Opened::Missing,
+            Presence::Gone => Opened::RootMissing,
+            Presence::Hidden(error) => Opened::Hidden(spinney_git::Error::io("open", tree_root(path), error)),
+        };
     }
     match provider::of(workspace).open(context, path).map(Tree::new) {
         Ok(tree) => match homes::other_home(context, tree.admin_dir()) {
@@ -39,6 +46,7 @@ pub(crate) fn open(context: &Context, workspace: &Workspace) -> Opened {
                 reason: format!("it belongs to another Spinney home (`{node}`)"),
             }),
         },
+        Err(error) if error.is_denied() => Opened::Hidden(error),
         Err(error) => Opened::Damaged(error),
     }
 }
@@ -46,13 +54,16 @@ pub(crate) fn open(context: &Context, workspace: &Workspace) -> Opened {
 /// Whether nothing stands at a path, and that is sure: its tree root is there.
 pub(crate) fn is_missing(context: &Context, path: &Path) -> bool {
     let is_gone = fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
-    is_gone && is_root_there(context, path)
+    is_gone && matches!(look_at_root(context, path), Presence::There)
 }
 
 /// Whether the tree root of a path is there, and not only the place where its disk would be mounted.
-fn is_root_there(context: &Context, path: &Path) -> bool {
+fn look_at_root(context: &Context, path: &Path) -> Presence {
     let root = tree_root(path);
-    root.join(home::MARKER).exists() || (context.is_in_checkout(root) && root.is_dir())
+    match Presence::of(&root.join(layout::MARKER)) {
+        Presence::Gone if context.is_in_checkout(root) && root.is_dir() => Presence::There,
+        found => found,
+    }
 }
 
 /// Whether another home has what stands where a row says.

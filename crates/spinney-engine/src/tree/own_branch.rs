@@ -1,12 +1,13 @@
 //! Puts a workspace back on its own branch, where somebody left HEAD elsewhere. Nothing that is not committed, and no commit
 //! that is on no branch, is left behind.
 
+use async_recursion::async_recursion as boxed;
 use spinney_core::BranchName;
 use spinney_git::{Head, StatusOptions};
 
 use super::Tree;
 use crate::Result;
-use crate::context::Context;
+use crate::repositories::context::Context;
 
 /// How a workspace stands to its own branch.
 #[derive(Debug)]
@@ -25,6 +26,7 @@ pub enum OwnBranch {
 
 impl Tree {
     /// Puts HEAD back on the workspace's own branch, where that leaves nothing behind.
+    #[boxed]
     pub async fn return_to_branch(&self, context: &Context, own: &BranchName) -> Result<OwnBranch> {
         let head = self.load_head().await?;
         if head.branch() == Some(own) {

@@ -13,7 +13,7 @@ use spinney_git::{RepositoryLock, Start, Worktree};
 use super::clone::PrivateClones;
 use super::worktree::LinkedWorktrees;
 use crate::Result;
-use crate::context::Context;
+use crate::repositories::context::Context;
 
 /// A step of a provider that runs git.
 pub(super) type Step<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;

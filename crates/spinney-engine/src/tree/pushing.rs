@@ -4,7 +4,7 @@ use spinney_core::{BranchName, CommitId};
 use spinney_git::{Credential, Lease, Pushed};
 
 use crate::Result;
-use crate::context::Context;
+use crate::repositories::context::Context;
 
 /// Pushes a commit of a workspace to a branch of a remote.
 pub(crate) async fn push(

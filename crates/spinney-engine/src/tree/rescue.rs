@@ -10,6 +10,7 @@
 
 use std::path::{Path, PathBuf};
 
+use async_recursion::async_recursion as boxed;
 use spinney_core::{BranchName, Workspace};
 use spinney_git::{PinStamp, Repository, RepositoryLock};
 
@@ -18,7 +19,7 @@ use super::marker::Removal;
 use super::moving::{rescue_ref, trashed_admin_dir};
 use super::provider;
 use crate::Result;
-use crate::context::Context;
+use crate::repositories::context::Context;
 
 /// One removal's pin.
 pub(crate) struct Rescue<'a> {
@@ -39,6 +40,7 @@ impl<'a> Rescue<'a> {
     }
 
     /// Pins what a workspace names, before anything moves.
+    #[boxed]
     pub async fn begin(
         context: &'a Context,
         workspace: &'a Workspace,
@@ -56,6 +58,7 @@ impl<'a> Rescue<'a> {
     }
 
     /// Pins again where anything changed, after all has moved; `removal` then tells where HEAD is.
+    #[boxed]
     pub async fn finish(&mut self, removal: &mut Removal) -> Result<()> {
         let admin_dir = trashed_admin_dir(self.context, &self.workspace.id);
         if admin_dir.is_dir() && self.stamp != Some(self.stamp(&admin_dir, removal)?) {

@@ -6,6 +6,7 @@
 
 use std::path::Path;
 
+use async_recursion::async_recursion as boxed;
 use spinney_core::{BranchName, CommitId};
 use spinney_git::{
     Credential, Files, Head, ObjectFormat, Proof, RepositoryLock, Result, Stash, Status, StatusOptions, Survey,
@@ -55,11 +56,13 @@ impl Tree {
 /// What it tells.
 impl Tree {
     /// Where HEAD is.
+    #[boxed]
     pub async fn load_head(&self) -> Result<Head> {
         self.git.load_head().await
     }
 
     /// Where a branch is, as the workspace sees it.
+    #[boxed]
     pub async fn load_branch(&self, branch: &BranchName) -> Result<Option<CommitId>> {
         self.git.repository().load_branch(branch).await
     }
@@ -70,11 +73,13 @@ impl Tree {
     }
 
     /// Whether a commit of it is in the history of another.
+    #[boxed]
     pub async fn is_ancestor(&self, ancestor: &CommitId, commit: &CommitId) -> Result<bool> {
         self.git.repository().is_ancestor(ancestor, commit).await
     }
 
     /// What git sees that differs from HEAD.
+    #[boxed]
     pub async fn load_status(&self, options: &StatusOptions) -> Result<Status> {
         self.git.load_status(options).await
     }
@@ -84,6 +89,7 @@ impl Tree {
     }
 
     /// What differs from HEAD, each file with its identity.
+    #[boxed]
     pub async fn load_files(&self, ignored: bool) -> Result<Files> {
         self.git.load_files(ignored).await
     }

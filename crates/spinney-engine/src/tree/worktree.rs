@@ -7,7 +7,7 @@ use spinney_git::{AddWorktree, RepositoryLock, Start, Worktree};
 
 use super::moving::lock_reason;
 use super::provider::{Provider, Step};
-use crate::context::Context;
+use crate::repositories::context::Context;
 
 pub(super) struct LinkedWorktrees;
 

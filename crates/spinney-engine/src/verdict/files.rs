@@ -8,11 +8,11 @@ use spinney_git::ObjectFormat;
 use super::Findings;
 use super::hold::Hold;
 use crate::Engine;
-use crate::context::Context;
+use crate::create::prepare::copy::{is_as_copied, is_same_as_in_main_checkout};
 use crate::error::mend_index;
-use crate::holdings::{Holdings, Stands};
-use crate::prepare::copy::is_same_as_in_main_checkout;
+use crate::repositories::context::Context;
 use crate::tree::Tree;
+use crate::verdict::holdings::{Holdings, Stands};
 
 pub(super) async fn judge_files(
     engine: &Engine,
@@ -42,9 +42,13 @@ pub(super) async fn judge_files(
     findings.count(ReasonCode::Dirty, shown(&held.dirty));
     findings.count(ReasonCode::Converted, shown(&held.converted));
     let is_state = |path: &Path| path == Path::new(STATE_FILE);
-    // What was copied, and is still as the main checkout has it, is no loss.
-    let carried_over = |path: &Path| is_same_as_in_main_checkout(context, &workspace.path, path);
     let copied = load_copied(engine, workspace, &held).await;
+    // What was copied, and is still as it was then or as the main checkout has it now, is no loss.
+    let carried_over = |path: &Path| {
+        let digest = copied.digests.get(&path_text(path));
+        digest.is_some_and(|digest| is_as_copied(&workspace.path, path, digest))
+            || is_same_as_in_main_checkout(context, &workspace.path, path)
+    };
     let is_copy = |path: &Path| copied.has_copied(&path_text(path)) && carried_over(path);
     let untracked: Vec<PathBuf> =
         held.untracked.iter().filter(|path| !is_state(path) && !is_copy(path)).cloned().collect();
@@ -55,9 +59,9 @@ pub(super) async fn judge_files(
     judge_repositories(worktree, held, findings);
 }
 
-/// What Spinney copied into a workspace, where that matters: a base that does not ignore it leaves it untracked.
+/// What Spinney copied into a workspace, where that matters. A base that does not ignore it leaves it untracked.
 async fn load_copied(engine: &Engine, workspace: &Workspace, held: &Holdings) -> Brought {
-    if held.untracked.is_empty() {
+    if held.untracked.is_empty() && held.ignored.is_empty() {
         return Brought::default();
     }
     let Ok(mut db) = engine.store.read().await else { return Brought::default() };

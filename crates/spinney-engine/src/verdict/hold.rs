@@ -12,8 +12,8 @@ use tokio::sync::OnceCell;
 use tokio::task::JoinHandle;
 
 use super::Findings;
-use crate::disk;
 use crate::executor::{Executor, Member};
+use crate::home::disk;
 
 /// What was found.
 #[derive(Debug)]

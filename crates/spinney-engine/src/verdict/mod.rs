@@ -3,13 +3,21 @@
 //! What can't be inspected is a reason in itself: unknown is never clean.
 
 mod files;
+mod glance;
 mod history;
 mod hold;
+pub(crate) mod holdings;
 
+use async_recursion::async_recursion as boxed;
 use spinney_core::names::for_message;
-use spinney_core::{CommitId, Job, JobId, Merge, Reason, ReasonCode, Remover, Verdict, Workspace, WorkspaceStatus};
+use spinney_core::{
+    CommitId, Job, JobId, Merge, MergedPull, Operation, OperationKind, Reason, ReasonCode, Remover, Verdict, Workspace,
+    WorkspaceStatus,
+};
 
-use crate::context::{Context, tree_root};
+pub(crate) use self::glance::Glance;
+pub(crate) use self::history::{Trust, load_merge};
+use crate::repositories::context::{Context, tree_root};
 use crate::tree::{self, Opened, Tree, find_admin_dir, lock_reason, open};
 use crate::verdict::hold::{Held, Hold};
 use crate::{Engine, Result};
@@ -24,8 +32,8 @@ pub struct ForgeWord {
     pub open: Option<String>,
     /// The pull request that was closed without being merged.
     pub closed: Option<String>,
-    /// The commit whose history it says is merged.
-    pub merged_head: Option<CommitId>,
+    /// The pull request that was merged.
+    pub merged: Option<MergedPull>,
 }
 
 /// What is known beside the workspace itself.
@@ -38,9 +46,10 @@ pub(crate) struct Beside<'a> {
 
 /// Where the work may have arrived.
 #[derive(Debug)]
-struct Upstream {
-    base: Option<CommitId>,
-    merged_head: Option<CommitId>,
+pub(crate) struct Upstream {
+    pub base: Option<CommitId>,
+    /// What the forge says is merged: by its answer, and by what it told before.
+    pub merged_heads: Vec<CommitId>,
 }
 
 /// Collects reasons for one remover.
@@ -77,6 +86,13 @@ impl Findings {
         }
     }
 
+    /// Adds who has the workspace to themselves for a while.
+    fn leased(&mut self, operation: Option<&Operation>) {
+        if operation.is_some_and(|operation| operation.kind() == OperationKind::Deliver) {
+            self.add(ReasonCode::Leased, "somebody delivers it", Vec::new());
+        }
+    }
+
     /// Adds a reason that counts something and names the first few.
     pub fn count(&mut self, code: ReasonCode, mut items: Vec<String>) {
         let count = items.len();
@@ -89,7 +105,7 @@ impl Findings {
 
     /// Adds what could not be answered.
     pub fn unverifiable(&mut self, question: &str, error: impl std::fmt::Display) {
-        self.add(ReasonCode::Unverifiable, format!("{question}: {error}"), Vec::new());
+        self.add(ReasonCode::Unverifiable, format!("could not check {question}: {error}"), Vec::new());
     }
 }
 
@@ -108,11 +124,13 @@ pub fn plural(count: usize, noun: &str) -> String {
 
 impl Engine {
     /// Judges a workspace for a remover. Never fetches; never fails for what it can't see, but says so.
+    #[boxed]
     pub async fn judge(&self, context: &Context, workspace: &Workspace, remover: Remover) -> Result<Verdict> {
         self.judge_beside(context, workspace, remover, Beside::default()).await
     }
 
     /// The same, with what a forge says.
+    #[boxed]
     pub async fn judge_told(
         &self,
         context: &Context,
@@ -132,10 +150,7 @@ impl Engine {
     ) -> Result<Verdict> {
         let mut findings = Findings::new(remover);
         let hold = Hold::start_looking(self.executor(Some(workspace)), &workspace.path);
-        let upstream = Upstream {
-            base: self.base_tip(context, workspace).await,
-            merged_head: beside.forge.and_then(|word| word.merged_head.clone()),
-        };
+        let upstream = self.upstream(context, workspace, beside.forge).await;
         if let Err(error) = tree::bring_in(context, workspace).await {
             findings.unverifiable("what is committed in it", error);
         }
@@ -150,7 +165,7 @@ impl Engine {
                 findings.add(ReasonCode::Unverifiable, detail, Vec::new());
                 Merge::Unknown { detail: "its files are out of reach".to_owned() }
             }
-            Opened::Damaged(error) => {
+            Opened::Damaged(error) | Opened::Hidden(error) => {
                 let code = match error {
                     spinney_git::Error::MainCheckout { .. } => ReasonCode::MainCheckout,
                     _ => ReasonCode::Unverifiable,
@@ -159,6 +174,7 @@ impl Engine {
                 Merge::Unknown { detail: "its files can't be inspected".to_owned() }
             }
         };
+        self.learn_pushed(context, workspace).await;
         self.judge_row(context, workspace, beside, &mut findings).await?;
         hold.load().await.judge(&mut findings);
         findings.reasons.sort_by_key(|reason| reason.code);
@@ -195,11 +211,14 @@ impl Engine {
     pub(crate) async fn judge_forced(&self, context: &Context, workspace: &Workspace) -> Result<Verdict> {
         let mut findings = Findings::new(Remover::Person);
         // Whoever reads in a checkout holds its lock, and is asked by that.
+        let mut db = self.store.read().await?;
         if workspace.status != WorkspaceStatus::Reading
-            && let Some(job) = self.store.read().await?.running_job_in(&workspace.id).await?
+            && let Some(job) = db.running_job_in(&workspace.id).await?
         {
             findings.running(&job);
         }
+        findings.leased(db.open_operation_of(&workspace.id).await?.as_ref());
+        drop(db);
         if let Opened::Damaged(error @ spinney_git::Error::MainCheckout { .. }) = open(context, workspace) {
             findings.add(ReasonCode::MainCheckout, error.to_string(), Vec::new());
         }
@@ -244,7 +263,9 @@ impl Engine {
         let mut db = self.store.read().await?;
         let works = db.works_of(&workspace.id).await?;
         let job = db.running_job_in(&workspace.id).await?;
+        let operation = db.open_operation_of(&workspace.id).await?;
         drop(db);
+        findings.leased(operation.as_ref());
         if let Some(job) = job.filter(|job| Some(&job.id) != beside.own) {
             findings.running(&job);
         }
@@ -267,7 +288,7 @@ impl Engine {
         Ok(())
     }
 
-    /// How a workspace's branch stands to its base, without a look at its files.
+    /// How a workspace's branch stands to its base, without a look at its files, and by what is remembered.
     pub(crate) async fn merge_of(&self, context: &Context, workspace: &Workspace) -> Merge {
         if let Err(error) = tree::bring_in(context, workspace).await {
             return Merge::Unknown { detail: error.to_string() };
@@ -275,12 +296,25 @@ impl Engine {
         let tree = match open(context, workspace) {
             Opened::Whole(worktree) => Some(worktree),
             Opened::Missing => None,
-            Opened::RootMissing | Opened::Damaged(_) => {
+            Opened::RootMissing | Opened::Damaged(_) | Opened::Hidden(_) => {
                 return Merge::Unknown { detail: "its files can't be inspected".to_owned() };
             }
         };
-        let base = self.base_tip(context, workspace).await;
-        history::merge_of_head(context, workspace, tree.as_ref(), base.as_ref()).await
+        let upstream = self.upstream(context, workspace, None).await;
+        history::merge_of_head(context, workspace, tree.as_ref(), &upstream).await
+    }
+
+    /// Where a workspace's work may have arrived, as far as it is known here.
+    pub(crate) async fn upstream(
+        &self,
+        context: &Context,
+        workspace: &Workspace,
+        forge: Option<&ForgeWord>,
+    ) -> Upstream {
+        let told = forge.and_then(|word| word.merged.as_ref());
+        let merged = told.into_iter().chain(&workspace.metadata.merged);
+        let merged_heads = merged.map(|merged| merged.head.clone()).collect();
+        Upstream { base: self.base_tip(context, workspace).await, merged_heads }
     }
 
     /// The tip of a workspace's base branch, as far as it is known here.

@@ -33,7 +33,7 @@ impl Two {
         let home = acme.home().root().to_owned();
         let url = format!("https://example.org/{remote}");
         let context = acme.add_repository(&url, &home, &add, &|_| {}).await.unwrap();
-        let found = acme.repository(Some("acme/app"), &home).await.unwrap();
+        let found = acme.find_context(Some("acme/app"), &home).await.unwrap();
         let (_, resolution) = acme.resolve(found, &Request::new(Work::issue(1)), &|_| {}).await.unwrap();
         Self { story, owned, acme, context, theirs: resolution.workspace }
     }
@@ -70,7 +70,7 @@ async fn what_is_anothers_is_not_found() {
         assert_eq!(engine.workspaces(Some(&other.repository_id), Among::All).await.unwrap(), []);
         let names: Vec<_> = engine.repositories().await.unwrap().into_iter().map(|row| row.name).collect();
         assert_eq!(names, std::slice::from_ref(&own.repository));
-        assert_not_found(engine.repository(Some(&other.repository.to_string()), engine.home().root()).await);
+        assert_not_found(engine.find_context(Some(&other.repository.to_string()), engine.home().root()).await);
         assert_eq!(engine.remove_missing_repository(&other.repository.to_string(), true).await.unwrap(), None);
     }
 }
@@ -94,15 +94,15 @@ async fn a_path_is_the_owners_alone_and_a_clone_its_accounts() {
     let home = two.acme.home().root().to_owned();
     let clone = two.context.repository.common_dir.clone();
     for path in [two.story.app.path().to_owned(), two.owned.path.clone(), clone.clone(), two.theirs.path.clone()] {
-        assert_not_found(two.acme.repository(None, &path).await);
-        assert_not_found(two.acme.repository(Some(path.to_str().unwrap()), &home).await);
+        assert_not_found(two.acme.find_context(None, &path).await);
+        assert_not_found(two.acme.find_context(Some(path.to_str().unwrap()), &home).await);
         let refused = two.acme.add_repository(path.to_str().unwrap(), &home, &AddRepository::default(), &|_| {}).await;
         assert!(matches!(refused, Err(Error::UnusableUrl { .. })), "{refused:?}");
     }
     for path in [clone, two.theirs.path.clone()] {
         let none = AddRepository::default();
         let refused = [
-            two.story.engine.repository(None, &path).await.map(drop),
+            two.story.engine.find_context(None, &path).await.map(drop),
             two.story.engine.add_repository(path.to_str().unwrap(), &home, &none, &|_| {}).await.map(drop),
         ];
         assert!(refused.iter().all(|refused| matches!(refused, Err(Error::OfAnotherAccount { .. }))), "{refused:?}");

@@ -1,7 +1,8 @@
 //! What a job leaves behind: a pushed branch, a row that tells so, and in the end no workspace.
 
 use spinney_core::{
-    Consent, EvidenceKind, JobId, Merge, Reason, ReasonCode, Remover, Sweep, Work, Workspace, WorkspaceStatus,
+    Consent, EvidenceKind, JobId, Merge, MergedPull, Reason, ReasonCode, Remover, Sweep, Work, Workspace,
+    WorkspaceStatus,
 };
 use spinney_engine::{Context, Delivery, Error, ForgeWord, Removed, Request};
 use spinney_git::Pushed;
@@ -37,7 +38,7 @@ async fn what_was_left_over_is_committed_pushed_and_known() {
     assert_eq!(kept(&story, &context, &workspace, &job.id).await, [ReasonCode::Untracked]);
 
     let tree = context.require_tree(&workspace).unwrap();
-    let commit = tree.commit_left_over(|_| vec!["new".into()], "agent: done").await.unwrap().unwrap();
+    let commit = tree.commit_left_over(|_| vec!["new".into()], "agent: done").await.unwrap().unwrap().commit;
     assert_eq!(kept(&story, &context, &workspace, &job.id).await, [ReasonCode::Unpushed]);
 
     let pushed = story.engine.push(&context, &workspace, &commit, &workspace.branch).await.unwrap();
@@ -126,7 +127,10 @@ async fn what_a_forge_says_joins_the_verdict() {
     let workspace = story.make(&Request::new(Work::issue(1))).await;
     let first = story.commit(&workspace, "a");
     let tip = story.commit(&workspace, "b");
-    let merged = |head: &spinney_core::CommitId| ForgeWord { merged_head: Some(head.clone()), ..ForgeWord::default() };
+    let merged = |head: &spinney_core::CommitId| ForgeWord {
+        merged: Some(MergedPull { number: 7, head: head.clone() }),
+        ..ForgeWord::default()
+    };
     let judge = async |word: &ForgeWord| {
         let remover = Remover::Sweep(Sweep::Merged);
         story.engine.judge_told(&context, &workspace, remover, Some(word)).await.unwrap()
@@ -143,7 +147,7 @@ async fn what_a_forge_says_joins_the_verdict() {
     story.git(&workspace.path, &["reset", "--quiet", "--hard", "HEAD^"]);
     assert!(judge(&merged(&later)).await.merge.is_merged());
 
-    let open = ForgeWord { open: Some("pull request 7".to_owned()), merged_head: Some(tip), ..ForgeWord::default() };
+    let open = ForgeWord { open: Some("pull request 7".to_owned()), ..merged(&tip) };
     let verdict = judge(&open).await;
     assert_eq!(codes(&verdict.reasons), [ReasonCode::OpenPullRequest]);
     assert_eq!(verdict.reasons[0].detail(), "pull request 7");

@@ -135,6 +135,6 @@ async fn very_many_paths_are_counted() {
 #[tokio::test]
 async fn a_bare_repository_has_nothing_to_look_at() {
     let story = Story::of(Sandbox::new().repository("app").with_remote()).await;
-    let context = story.engine.repository(None, story.app.remote().path()).await.unwrap();
+    let context = story.engine.find_context(None, story.app.remote().path()).await.unwrap();
     assert!(CheckoutPrint::look(&context.main_checkout(), SystemTime::now()).await.unwrap().is_none());
 }

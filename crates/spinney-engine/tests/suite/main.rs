@@ -7,4 +7,5 @@ mod escape;
 mod jobs;
 mod one_way;
 mod patterns;
+mod roots;
 mod setup;

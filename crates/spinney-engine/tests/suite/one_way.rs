@@ -8,19 +8,21 @@ use std::path::{Path, PathBuf};
 /// What starts a process by itself, and why that is none of a workspace's.
 const STARTERS: &[(&str, &str)] = &[
     ("spinney-app/src/own_program.rs", "this very program, as a job's process or beside one"),
+    ("spinney-engine/src/create/populate/snapshot.rs", "`btrfs`, on paths of our own, with nothing of a repository"),
     ("spinney-engine/src/executor/host/mod.rs", "the executor of this machine"),
-    ("spinney-engine/src/fail.rs", "a test's own script, at a fail point"),
-    ("spinney-engine/src/populate/snapshot.rs", "`btrfs`, on paths of our own, with nothing of a repository"),
+    ("spinney-engine/src/journal/fail.rs", "a test's own script, at a fail point"),
     ("spinney-forge/src/token.rs", "`gh`, which is asked for a token"),
 ];
 
 /// What looks through `/proc`, and why it is not for processes of a workspace.
 const LOOKERS: &[(&str, &str)] = &[
-    ("spinney-engine/src/disk.rs", "which file systems are mounted"),
     ("spinney-engine/src/executor/host/family.rs", "the executor of this machine"),
     ("spinney-engine/src/executor/host/inside.rs", "the executor of this machine"),
     ("spinney-engine/src/executor/host/mod.rs", "the executor of this machine"),
+    ("spinney-engine/src/home/disk.rs", "which file systems are mounted"),
+    ("spinney-jobs/src/supervisor/environment.rs", "its own directory, by a name that is short enough for a socket"),
     ("spinney-server/src/api/metrics.rs", "the daemon's own memory"),
+    ("spinney/src/ancestors.rs", "the shell that a command was typed into"),
     ("spinney/src/commands/cancel.rs", "a job's own process, which is this very program"),
 ];
 
@@ -29,8 +31,8 @@ const LOCKERS: &[(&str, &str)] = &[
     ("spinney-engine/src/pool/lock.rs", "the files of one pool, which some share"),
     ("spinney-engine/src/pool/reading.rs", "a checkout's readers, who hold it together"),
     ("spinney-engine/src/trash/unarchive.rs", "the archive itself, while it is read"),
+    ("spinney-store/src/database/sqlite.rs", "the making and upgrading of the database"),
     ("spinney-store/src/ownership/file.rs", "the ownership"),
-    ("spinney-store/src/sqlite.rs", "the making and upgrading of the database"),
 ];
 
 /// Runs git, or only tests.

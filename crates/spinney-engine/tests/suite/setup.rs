@@ -46,7 +46,7 @@ impl Story {
     }
 
     pub async fn context(&self) -> Context {
-        self.engine.repository(None, self.app.path()).await.unwrap()
+        self.engine.find_context(None, self.app.path()).await.unwrap()
     }
 
     /// Resolves a request to its workspace.
@@ -78,6 +78,8 @@ impl Story {
             attempt: 1,
             place: Some(workspace.id.to_string()),
             workspace_id: Some(workspace.id.clone()),
+            parent: None,
+            awaits_until: None,
             request: JobRequest::default(),
             outcome: Outcome::default(),
             created_at: Timestamp::now(),

@@ -9,6 +9,7 @@ mod object;
 mod parse;
 mod patch;
 mod stat;
+pub(crate) mod tree;
 
 use std::io::Read;
 use std::ops::Range;

@@ -8,11 +8,12 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use super::lfs;
-use crate::checkout::with_lfs;
-use crate::executing::Runs;
+use crate::Result;
+use crate::disk::scratch;
 use crate::index::{BlobHasher, Index, IndexEntry, IndexMode};
-use crate::worktree::Worktree;
-use crate::{Result, scratch};
+use crate::settings::executing::Runs;
+use crate::worktree::checkout::with_lfs;
+use crate::worktree::linked::Worktree;
 
 /// How many bytes are checked out at a time to be compared.
 const BATCH_BYTES: u64 = 64 << 20;

@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 
 use super::Other;
 use crate::Result;
-use crate::command::Command;
 use crate::index::{Index, IndexEntry};
-use crate::worktree::Worktree;
+use crate::process::command::Command;
+use crate::worktree::linked::Worktree;
 
 const ATTRIBUTES: &str = ".gitattributes";
 /// More than anybody writes; beyond it, git is asked.

@@ -18,7 +18,7 @@ pub enum Kind {
 
 /// What `lstat` tells of a path.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Found {
+pub(crate) struct PathStat {
     pub kind: Kind,
     pub mode: u32,
     /// None of a file that is larger than git's numbers.
@@ -46,7 +46,7 @@ mod platform {
     use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, ResolveFlags};
     use rustix::io::Errno;
 
-    use super::{Found, Kind, is_no_directory, os};
+    use super::{Kind, PathStat, is_no_directory, os};
     use crate::index::FileStat;
 
     const FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -123,9 +123,9 @@ mod platform {
         }
 
         /// Looks at a name in it; none where nothing is there.
-        pub fn stat(&self, name: &[u8]) -> io::Result<Option<Found>> {
+        pub fn stat(&self, name: &[u8]) -> io::Result<Option<PathStat>> {
             match rustix::fs::statat(&self.0, os(name), AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(stat) => Ok(Some(Found {
+                Ok(stat) => Ok(Some(PathStat {
                     kind: kind_of(FileType::from_raw_mode(stat.st_mode)),
                     mode: stat.st_mode,
                     stat: FileStat::of_stat(&stat),
@@ -155,7 +155,7 @@ mod platform {
     use std::os::unix::fs::{FileTypeExt, MetadataExt};
     use std::path::{Path, PathBuf};
 
-    use super::{Found, Kind, is_no_directory, os};
+    use super::{Kind, PathStat, is_no_directory, os};
     use crate::index::FileStat;
 
     /// Which file systems have times that can be relied on is known on Linux alone; elsewhere files are read.
@@ -207,11 +207,13 @@ mod platform {
         }
 
         /// Looks at a name in it; none where nothing is there.
-        pub fn stat(&self, name: &[u8]) -> io::Result<Option<Found>> {
+        pub fn stat(&self, name: &[u8]) -> io::Result<Option<PathStat>> {
             match fs::symlink_metadata(self.0.join(os(name))) {
-                Ok(found) => {
-                    Ok(Some(Found { kind: kind_of(found.file_type()), mode: found.mode(), stat: FileStat::of(&found) }))
-                }
+                Ok(found) => Ok(Some(PathStat {
+                    kind: kind_of(found.file_type()),
+                    mode: found.mode(),
+                    stat: FileStat::of(&found),
+                })),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
                 Err(error) => Err(error),
             }

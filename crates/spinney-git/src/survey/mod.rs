@@ -26,9 +26,9 @@ pub use directory::Kind;
 pub use unknown::Unknown;
 pub use walk::Other;
 
-use crate::hidden::{copy_index, copy_with_time};
 use crate::index::{Index, IndexEntry, IndexMode, ObjectFormat, ObjectId};
-use crate::worktree::Worktree;
+use crate::worktree::hidden::{copy_index, copy_with_time};
+use crate::worktree::linked::Worktree;
 use crate::{Error, Result};
 
 /// The files of a tree are exactly those of an object: none changed, none missing, none more, not even an ignored one

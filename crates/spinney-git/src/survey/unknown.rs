@@ -25,7 +25,7 @@ pub struct Unknown {
 
 /// Where to look.
 #[derive(Debug)]
-struct Place {
+struct LookAt {
     path: PathBuf,
     /// Whether only repositories count there.
     left_out: bool,
@@ -45,7 +45,7 @@ pub(crate) fn list(tree: &Path, others: &[Other], is_left_out: &dyn Fn(&Path) ->
         if other.path.file_name().is_some_and(|name| name == ".git") {
             found.git_dirs.push(other.path.clone());
         } else if other.kind == Kind::Directory {
-            places.push(Place { path: other.path.clone(), left_out: is_left_out(&other.path) });
+            places.push(LookAt { path: other.path.clone(), left_out: is_left_out(&other.path) });
         } else {
             found.paths.push(other.clone());
         }
@@ -65,7 +65,7 @@ pub(crate) fn list(tree: &Path, others: &[Other], is_left_out: &dyn Fn(&Path) ->
             let path = place.path.join(path_of(name));
             if kind == Kind::Directory {
                 let left_out = place.left_out || is_left_out(&path);
-                places.push(Place { path, left_out });
+                places.push(LookAt { path, left_out });
             } else if !place.left_out {
                 found.paths.push(Other { path, kind });
             }

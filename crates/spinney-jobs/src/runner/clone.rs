@@ -4,13 +4,14 @@ use spinney_core::JobPhase;
 use spinney_git::without_credentials;
 
 use super::{End, Run, Step};
-use crate::control::Stop;
-use crate::outage::through;
+use crate::maintenance::outage::through;
+use crate::runner::control::Stop;
+use crate::told::Detail;
 
 impl Run<'_> {
     /// Clones, and goes back to those who wait: from here on as one that works on the clone.
     pub(super) async fn move_to_clone(&mut self, url: &str) -> Step<()> {
-        self.begin(JobPhase::SetUp, Some(format!("clones `{}`", without_credentials(url))));
+        self.begin_with(JobPhase::SetUp, &Detail::Clones { url: without_credentials(url) });
         let (jobs, control) = (self.jobs, self.control.clone());
         let clone = tokio::select! {
             clone = through(async || jobs.clone_of(&self.agent.name, &self.agent.config.working_directory, url).await) => clone?,

@@ -1,18 +1,23 @@
-//! An agent's environment: built, not inherited, so that no secret of Spinney's or of a forge reaches it.
+//! An agent's environment: built, not inherited, so that no secret of Spinney's or of a forge reaches it but those that the
+//! operator's own file names for it.
+//!
+//! What is passed on comes from the process that runs the job: the one that submitted it started that, or the daemon that
+//! took the job up again.
 
 use std::ffi::{OsStr, OsString};
 
 use super::Run;
-use super::setup::Place;
+use super::setup::JobPlace;
+use crate::Result;
 
 /// What everything gets of the caller's environment.
-const COMMON: [&str; 4] = ["PATH", "HOME", "LANG", "TERM"];
+const COMMON: [&str; 5] = ["PATH", "HOME", "LANG", "TERM", "TMPDIR"];
 
 type Variables = Vec<(OsString, OsString)>;
 
 impl Run<'_> {
     /// The environment of the agent and of its hooks, but for the job's tag.
-    pub(super) fn environment(&self, place: &Place) -> Variables {
+    pub(super) fn environment(&self, place: &JobPlace) -> Result<Variables> {
         let mut variables = Variables::new();
         // What git is not given here, nothing is, whatever asks for it.
         let secrets = &self.context.git_options().secrets;
@@ -20,7 +25,9 @@ impl Run<'_> {
         for (name, value) in self.jobs.engine.environment() {
             let Some(text) = name.to_str() else { continue };
             let asked = COMMON.contains(&text) || wanted.iter().any(|pattern| matches(pattern, text));
-            if asked && !secrets.contains(name) {
+            // Only the operator's file can name it.
+            let named = self.agent.config.pass.iter().any(|passed| passed.as_str() == text);
+            if named || asked && !secrets.contains(name) {
                 variables.push((name.clone(), value.clone()));
             }
         }
@@ -28,14 +35,14 @@ impl Run<'_> {
             variables.retain(|(known, _)| known != name);
             variables.push((name.to_owned(), value.to_owned()));
         };
-        for (name, value) in self.agent.config.env.iter() {
-            set(name.as_ref(), value.as_ref());
+        for (name, value) in self.agent.own_variables(self.jobs.engine.environment())? {
+            set(name.as_ref(), &value);
         }
         for (name, value) in place.variables() {
             set(name, value);
         }
         set("PWD".as_ref(), place.inside().as_os_str());
-        variables
+        Ok(variables)
     }
 }
 

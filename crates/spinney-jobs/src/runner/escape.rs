@@ -7,6 +7,7 @@ use spinney_engine::{CheckoutPrint, SettingsPrint};
 use tokio::task::JoinHandle;
 
 use super::Run;
+use crate::told::{Cause, Warning};
 
 /// A look that goes on beside the agent, but for the settings: they are few.
 pub(super) struct Look {
@@ -39,12 +40,12 @@ impl Run<'_> {
     /// Waits for the end of that look.
     pub(super) async fn seen(&mut self, look: Option<Look>) -> Option<Seen> {
         let Look { settings, checkout } = look?;
-        let fault = match checkout.await {
+        let fault: Cause = match checkout.await {
             Ok(Ok(checkout)) => return Some(Seen { settings, checkout }),
-            Ok(Err(error)) => error.in_full(),
-            Err(error) => error.to_string(),
+            Ok(Err(error)) => error.into(),
+            Err(error) => error.into(),
         };
-        self.warn(format!("the main checkout could not be watched: {fault}"));
+        self.warn(&Warning::CheckoutUnwatched(fault));
         Some(Seen { settings, checkout: None })
     }
 
@@ -71,12 +72,12 @@ impl Run<'_> {
         self.escapes = None;
         match escaped {
             Ok(Ok(escaped)) => self.job.outcome.escaped = escaped,
-            Ok(Err(error)) => return self.warn(format!("the main checkout could not be watched: {}", error.in_full())),
-            Err(error) => return self.warn(format!("the main checkout could not be watched: {error}")),
+            Ok(Err(error)) => return self.warn(&Warning::CheckoutUnwatched(error.into())),
+            Err(error) => return self.warn(&Warning::CheckoutUnwatched(error.into())),
         }
         if !self.job.outcome.escaped.is_empty() {
-            let paths = spinney_engine::escapes_in_words(&self.job.outcome.escaped);
-            self.warn(format!("the main checkout changed meanwhile: {paths}"));
+            let paths = self.job.outcome.escaped.clone();
+            self.warn(&Warning::CheckoutChanged { paths });
         }
     }
 }

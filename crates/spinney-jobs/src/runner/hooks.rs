@@ -7,12 +7,13 @@ use serde_json::json;
 use spinney_core::{JobEvent, JobPhase, JobStatus, Stream};
 use spinney_engine::executor::{Invocation, Tag};
 
-use super::setup::Place;
+use super::setup::JobPlace;
 use super::{End, Run, Step};
 use crate::Sink;
-use crate::control::{Control, Stop};
 use crate::log::Log;
-use crate::process::{self, Lines, Ran};
+use crate::runner::control::{Control, Stop};
+use crate::runner::process::{self, Lines, Ran};
+use crate::told::{Detail, Failure, HookFault, Warning};
 
 /// How long the hooks after a run may take; those before it share the agent's own time.
 const CLOSING_TIMEOUT: Duration = Duration::from_secs(600);
@@ -38,17 +39,17 @@ impl Lines for Listener<'_> {
 
 impl Run<'_> {
     /// Runs `before_run`; a failing line fails the job.
-    pub(super) async fn run_opening_hooks(&mut self, place: &Place) -> Step<()> {
+    pub(super) async fn run_opening_hooks(&mut self, place: &JobPlace) -> Step<()> {
         let lines = self.agent.config.hooks.before_run.clone();
         let control = self.control.clone();
         for line in lines {
-            self.begin(JobPhase::BeforeRun, Some(line.clone()));
+            self.begin_with(JobPhase::BeforeRun, &Detail::Plain(line.clone()));
             let ran = self.run_hook(place, &line, Vec::new(), Vec::new(), &control).await?;
             if ran.stop != Stop::No {
                 return Err(End::Stopped(ran.stop));
             }
             if let Some(fault) = fault(&ran) {
-                return Err(End::failed(format!("before_run `{line}` {fault}")));
+                return Err(End::failed(Failure::BeforeRun { line, fault }));
             }
         }
         Ok(())
@@ -56,7 +57,7 @@ impl Run<'_> {
 
     /// Runs `after_run` or `on_error` with the job's result, and tells whether there are any. What fails here is told and
     /// changes nothing.
-    pub(super) async fn run_closing_hooks(&mut self, place: &Place, status: JobStatus) -> bool {
+    pub(super) async fn run_closing_hooks(&mut self, place: &JobPlace, status: JobStatus) -> bool {
         let hooks = &self.agent.config.hooks;
         let (phase, lines) = match status {
             JobStatus::Completed => (JobPhase::AfterRun, hooks.after_run.clone()),
@@ -81,15 +82,15 @@ impl Run<'_> {
         let control = self.control.beyond(stop.max(Stop::TimedOut));
         let within = if stop == Stop::AtOnce { HASTY_TIMEOUT } else { CLOSING_TIMEOUT };
         for line in lines {
-            self.begin(phase, Some(line.clone()));
+            self.begin_with(phase, &Detail::Plain(line.clone()));
             let hook = self.run_hook(place, &line, variables.clone(), whole.clone().into_bytes(), &control);
             let told = match tokio::time::timeout(within, hook).await {
                 Ok(Ok(ran)) => fault(&ran),
-                Ok(Err(end)) => Some(end.message()),
-                Err(_) => Some("did not end in time".to_owned()),
+                Ok(Err(end)) => Some(HookFault::NotRun(end.why().failure)),
+                Err(_) => Some(HookFault::TooSlow),
             };
             if let Some(fault) = told {
-                self.warn(format!("{phase} `{line}` {fault}"));
+                self.warn(&Warning::Hook { phase, line, fault });
             }
         }
         true
@@ -97,23 +98,23 @@ impl Run<'_> {
 
     async fn run_hook(
         &mut self,
-        place: &Place,
+        place: &JobPlace,
         line: &str,
         variables: Vec<(OsString, OsString)>,
         stdin: Vec<u8>,
         control: &Control,
     ) -> Step<Ran> {
-        let mut environment = self.environment(place);
+        let mut environment = self.environment(place)?;
         environment.extend(variables);
         let tag = Some(Tag::Job(self.job.id.clone()));
         let invocation = Invocation { environment, tag, ..Invocation::shell(line, place.directory()) };
-        let failed = |error: std::io::Error| End::failed(format!("hook `{line}` could not be run: {error}"));
+        let failed = |error| End::failed(Failure::HookUnstarted { line: line.to_owned(), error });
         let started = place.executor().start(&invocation).map_err(failed)?;
         process::run(started, stdin, control, &mut Listener(&mut self.log)).await.map_err(failed)
     }
 
     /// The job as its hooks see it.
-    fn result(&self, place: &Place, status: JobStatus) -> serde_json::Value {
+    fn result(&self, place: &JobPlace, status: JobStatus) -> serde_json::Value {
         let outcome = &self.job.outcome;
         json!({
             "id": self.job.id,
@@ -141,20 +142,11 @@ impl Run<'_> {
 }
 
 /// How a hook failed; none when it did not.
-fn fault(ran: &Ran) -> Option<String> {
+fn fault(ran: &Ran) -> Option<HookFault> {
     match (ran.exit.status, ran.exit.signal) {
         (Some(0), _) => None,
-        (Some(status), _) => Some(format!("failed with status {status}{}", last_words(&ran.exit.stderr))),
-        (None, Some(signal)) => Some(format!("was ended by signal {signal}")),
-        (None, None) => Some("did not end".to_owned()),
+        (Some(status), _) => Some(HookFault::Status { status, said: ran.exit.cause() }),
+        (None, Some(signal)) => Some(HookFault::Signal(signal)),
+        (None, None) => Some(HookFault::Unknown),
     }
-}
-
-fn last_words(stderr: &str) -> String {
-    stderr
-        .lines()
-        .rev()
-        .find(|line| !line.trim().is_empty())
-        .map(|line| format!(": {}", line.trim()))
-        .unwrap_or_default()
 }

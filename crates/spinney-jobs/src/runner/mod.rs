@@ -1,7 +1,8 @@
 //! The way of a job, in the process of its own that runs it:
 //!
-//! 1. **turn**: it waits until it may start ([`turn`]), and its row says `running`; where its agent's clone is not made
-//!    yet, it makes that ([`clone`]), and waits for its turn there;
+//! 1. **turn**: its row says `running`, if it still may start ([`turn`]); else it goes back to the queue
+//!    ([`crate::supervisor`]), and this process leaves. Where its agent's clone is not made yet, it makes that ([`clone`]),
+//!    and stands in line for its turn there;
 //! 2. **set up** ([`setup`]): the engine gives it its workspace, or where to read ([`reading`]), or it has a directory as it is;
 //! 3. **before_run** hooks, in the workspace ([`hooks`]);
 //! 4. what is there by now is written down ([`origins`]): it is not the agent's;
@@ -16,18 +17,26 @@
 //! over ([`crate::Jobs::recover`]); `retry` goes on in the same workspace and session.
 
 mod clone;
+pub(crate) mod control;
 mod deliver;
+mod end;
 mod environment;
 mod escape;
+pub(crate) mod family;
 mod held;
 mod hooks;
+pub(crate) mod keep;
+mod mcp_servers;
+mod named_value;
+pub(crate) mod origin;
 mod origins;
 mod own_branch;
+pub(crate) mod process;
 mod prompt;
+pub(crate) mod queue;
 mod reading;
 mod sessions;
-mod setup;
-
+pub(crate) mod setup;
 mod teardown;
 mod tracker;
 mod turn;
@@ -36,17 +45,20 @@ mod turns;
 use std::sync::Arc;
 
 use spinney_core::{
-    AccountName, Advice, Cancel, Job, JobEvent, JobId, JobPhase, JobStatus, NoRoom, RepositoryName, SessionStatus,
-    Timestamp,
+    AccountName, Advice, Cancel, Job, JobEvent, JobId, JobPhase, JobStatus, RepositoryName, SessionStatus, Timestamp,
+    TriedRoom,
 };
 use spinney_engine::executor::become_head;
-use spinney_engine::{Context, ErrorKind, fail};
+use spinney_engine::{Context, fail};
 use spinney_store::{Ownable, Owned};
 
-use crate::control::{Control, Stop};
 use crate::log::Log;
-use crate::outage::{Cut, through};
+use crate::maintenance::outage::through;
+use crate::runner::control::{Control, Stop};
+use crate::told::{Detail, Failure, Warning, Words};
 use crate::{Agent, Error, Jobs, Result, Sink, events};
+
+use end::{End, Step, Why};
 
 /// One job that is being run.
 #[derive(Debug)]
@@ -64,91 +76,14 @@ pub(crate) struct Run<'a> {
     escapes: Option<escape::Escapes>,
     /// What was in its workspace before its agent began, once that is known.
     stock: Option<origins::Stock>,
+    /// When it asked for a workspace last, until that is answered.
+    tried: Option<TriedRoom>,
 }
 
 /// What is configured by now: a job may wait for longer than its configuration stays as it was.
 pub trait ConfiguredLimits: std::fmt::Debug + Sync {
     /// How many jobs may run at once; none when it can't be told.
     fn max_workers(&self) -> Option<u32>;
-}
-
-/// How a job ends when it does not complete.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum End {
-    Failed(Why),
-    /// There was no room for its workspace.
-    Blocked(NoRoom),
-    /// The database's server went away in the middle.
-    CutOff(Why),
-    Stopped(Stop),
-}
-
-/// Why a job does not complete, and what helps.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Why {
-    text: String,
-    advice: Vec<Advice>,
-}
-
-impl From<String> for Why {
-    fn from(text: String) -> Self {
-        Self { text, advice: Vec::new() }
-    }
-}
-
-impl Cut for End {
-    fn is_cut_off(&self) -> bool {
-        matches!(self, Self::CutOff(_))
-    }
-}
-
-/// A part of a job's way.
-type Step<T> = std::result::Result<T, End>;
-
-impl End {
-    fn status(&self) -> JobStatus {
-        match self {
-            Self::Failed(_) | Self::Blocked(_) | Self::CutOff(_) | Self::Stopped(Stop::No) => JobStatus::Failed,
-            Self::Stopped(Stop::TimedOut) => JobStatus::TimedOut,
-            Self::Stopped(Stop::Terminated) => JobStatus::Interrupted,
-            Self::Stopped(Stop::Cancelled | Stop::AtOnce) => JobStatus::Cancelled,
-        }
-    }
-
-    /// A failure that nothing is known to help with.
-    fn failed(text: String) -> Self {
-        Self::Failed(text.into())
-    }
-
-    fn message(&self) -> String {
-        self.clone().why().text
-    }
-
-    fn why(self) -> Why {
-        match self {
-            Self::Failed(why) | Self::CutOff(why) => why,
-            Self::Blocked(NoRoom { why, advice, .. }) => Why { text: why, advice },
-            Self::Stopped(Stop::TimedOut) => "its time was up".to_owned().into(),
-            Self::Stopped(Stop::Terminated) => "its process was told to end".to_owned().into(),
-            Self::Stopped(_) => "cancelled".to_owned().into(),
-        }
-    }
-}
-
-impl<E: Into<Error>> From<E> for End {
-    fn from(error: E) -> Self {
-        let error = error.into();
-        let why = Why { text: spinney_core::in_full(&error), advice: error.advice() };
-        let (merged, stale) = match &error {
-            Error::Engine(spinney_engine::Error::Limit { census, .. }) => (census.merged.len(), census.stale.len()),
-            _ => (0, 0),
-        };
-        match error.kind() {
-            _ if error.is_cut_off() => Self::CutOff(why),
-            ErrorKind::Blocked => Self::Blocked(NoRoom { why: why.text, advice: why.advice, merged, stale }),
-            _ => Self::Failed(why),
-        }
-    }
 }
 
 impl Jobs<'_> {
@@ -175,36 +110,44 @@ impl Jobs<'_> {
         if job.status != JobStatus::Pending {
             return Ok(job.status);
         }
-        let mut log = Log::open(&self.places.log(id))?;
-        let (status, owned) = match through(async || self.prepare(&job).await).await {
+        let mut log = Log::open(&self.places.log(id), self.words.clone())?;
+        let (status, owned, job) = match through(async || self.prepare(&job).await).await {
             Ok((agent, context)) => {
                 let control = Control::listen(self.engine.store().clone(), id.clone(), self.places.bell());
-                let (escapes, stock) = (None, None);
-                let mut run = Run { jobs: self, limits, job, owned, agent, context, log, control, escapes, stock };
-                (Box::pin(run.go()).await, run.owned)
+                let (escapes, stock, tried) = (None, None, None);
+                let mut run =
+                    Run { jobs: self, limits, job, owned, agent, context, log, control, escapes, stock, tried };
+                (Box::pin(run.go()).await, run.owned, run.job)
             }
             Err(error) => {
                 let end = End::from(error);
-                let (status, why) = (end.status(), end.why());
-                let advice = why.advice.clone();
-                log.emit(JobEvent::Finished { status, error: Some(why.text.clone()), advice });
+                let status = end.status();
+                let (text, advice) = end.why().told(self.words.as_ref());
+                log.emit(JobEvent::Finished { status, error: Some(text.clone()), advice: advice.clone() });
                 log.flush();
                 let mut job = job;
-                (job.outcome.error, job.outcome.advice) = (Some(why.text), why.advice);
+                (job.outcome.error, job.outcome.advice) = (Some(text), advice);
                 self.settle(&mut job, status).await?;
-                (status, owned)
+                (status, owned, job)
             }
         };
         let _ = std::fs::remove_file(self.places.prompt(id));
+        let _ = std::fs::remove_file(self.places.mcp(id));
         let _ = std::fs::remove_file(self.places.last_words(id));
+        if status == JobStatus::Pending {
+            self.leave_in_queue(&job, owned).await?;
+            return Ok(status);
+        }
         owned.discard();
         self.places.ring();
+        // Who decided whose turn it is may have died meanwhile. What can't be started now is started by the next command.
+        let _ = self.attend_queue().await;
         Ok(status)
     }
 
     async fn prepare(&self, job: &Job) -> Result<(Agent, Context)> {
         let context = async |name: &RepositoryName| {
-            self.engine.repository(Some(&name.to_string()), self.engine.home().root()).await
+            self.engine.find_context(Some(&name.to_string()), self.engine.home().root()).await
         };
         let agent =
             job.agent.parse().map_err(|_| Error::UnknownAgent { name: job.agent.clone(), known: Vec::new() })?;
@@ -227,9 +170,11 @@ impl Jobs<'_> {
         let is_cancelled = status == JobStatus::Interrupted && row.is_some_and(|row| row.cancel != Cancel::No);
         job.status = if is_cancelled { JobStatus::Cancelled } else { status };
         if is_cancelled {
-            (job.outcome.error, job.outcome.advice) = (Some("cancelled".to_owned()), Vec::new());
+            (job.outcome.error, job.outcome.advice) = (Some(self.words.failure(&Failure::Cancelled)), Vec::new());
         }
         db.end_sessions(&job.id, SessionStatus::Ended).await?;
+        // Of a session whose end went wrong, only its row tells.
+        job.outcome.usage = job.outcome.usage.most(db.spent_by(&job.id).await?);
         // A start that could not be written left the row as it was.
         if db.update_job(job, JobStatus::Running).await? || db.update_job(job, JobStatus::Pending).await? {
             events::ended(&mut db, job)?;
@@ -242,14 +187,21 @@ impl Jobs<'_> {
 impl Run<'_> {
     async fn go(&mut self) -> JobStatus {
         let (place, outcome) = self.work().await;
+        if matches!(outcome, Err(End::Queued)) {
+            return JobStatus::Pending;
+        }
         let status = match &outcome {
             Ok(()) => JobStatus::Completed,
             Err(end) => end.status(),
         };
+        self.job.outcome.blocked = matches!(outcome, Err(End::Blocked(..)));
         // An error of an attempt before is not one of this.
-        (self.job.outcome.error, self.job.outcome.advice) = match outcome.err().map(End::why) {
-            Some(why) => (Some(why.text), why.advice),
-            None => (None, Vec::new()),
+        (self.job.outcome.error, self.job.outcome.advice) = match outcome {
+            Err(end) => {
+                let (text, advice) = end.why().told(self.words());
+                (Some(text), advice)
+            }
+            Ok(()) => (None, Vec::new()),
         };
         if let Some(place) = &place {
             self.note_left(place, status).await;
@@ -263,11 +215,12 @@ impl Run<'_> {
             if has_hooks || status != JobStatus::Completed {
                 self.end_processes(place).await;
             }
+            if status != JobStatus::Completed {
+                self.job.outcome.untouched = self.is_untouched(place).await;
+            }
             self.pass("job.closed");
         }
-        if let Some(fault) = self.log.fault() {
-            tracing::warn!("{fault}");
-        }
+        self.log.report_fault();
         if let Some(place) = place {
             self.tear_down(place, status).await;
             self.pass("job.torn-down");
@@ -286,7 +239,7 @@ impl Run<'_> {
     }
 
     /// Everything up to the delivery; with the place where the work was done, once there is one.
-    async fn work(&mut self) -> (Option<setup::Place>, Step<()>) {
+    async fn work(&mut self) -> (Option<setup::JobPlace>, Step<()>) {
         if self.job.outcome.delivered {
             // An earlier attempt died after that. Its workspace may be gone already, and a sweep takes it else.
             return (None, Ok(()));
@@ -308,7 +261,7 @@ impl Run<'_> {
         (Some(place), outcome)
     }
 
-    async fn work_in(&mut self, place: &setup::Place) -> Step<()> {
+    async fn work_in(&mut self, place: &setup::JobPlace) -> Step<()> {
         self.take_stock(place).await?;
         // What an earlier attempt finished is delivered, not done again.
         if !self.job.outcome.finished {
@@ -349,7 +302,7 @@ impl Run<'_> {
     }
 
     /// Ends whatever the agent and the hooks left running.
-    async fn end_processes(&self, place: &setup::Place) {
+    async fn end_processes(&self, place: &setup::JobPlace) {
         self.jobs.end_processes(&self.job.id, Arc::clone(place.executor())).await;
     }
 
@@ -365,7 +318,7 @@ impl Run<'_> {
     /// A fail point where nothing can fail any more.
     fn pass(&mut self, name: &'static str) {
         if let Err(error) = fail::point(name) {
-            self.warn(error.to_string());
+            self.warn(&Warning::Error(error.into()));
         }
     }
 
@@ -374,15 +327,25 @@ impl Run<'_> {
         self.log.flush();
     }
 
-    fn begin(&mut self, phase: JobPhase, detail: Option<String>) {
+    fn words(&self) -> &dyn Words {
+        self.jobs.words.as_ref()
+    }
+
+    fn begin(&mut self, phase: JobPhase) {
+        self.emit(JobEvent::Phase { phase, detail: None });
+    }
+
+    fn begin_with(&mut self, phase: JobPhase, detail: &Detail) {
+        let detail = Some(self.words().detail(detail));
         self.emit(JobEvent::Phase { phase, detail });
     }
 
-    fn warn(&mut self, text: impl Into<String>) {
-        self.emit(JobEvent::warning(text));
+    fn warn(&mut self, warning: &Warning) {
+        self.warn_advised(warning, Vec::new());
     }
 
-    fn warn_advised(&mut self, text: String, advice: Vec<Advice>) {
+    fn warn_advised(&mut self, warning: &Warning, advice: Vec<Advice>) {
+        let text = self.words().warning(warning);
         self.emit(JobEvent::Warning { text, advice });
     }
 }

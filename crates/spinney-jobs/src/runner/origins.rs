@@ -1,7 +1,7 @@
 //! Keeps apart what an agent changed in its workspace and what was there before.
 //!
 //! 1. Before the hooks, what differs from HEAD is listed: the agents' are those files that an earlier job left
-//!    ([`crate::origin`]); the others, and what `before_run` changes, are somebody's. Under `on_dirty = "refuse"` a
+//!    ([`crate::runner::origin`]); the others, and what `before_run` changes, are somebody's. Under `on_dirty = "refuse"` a
 //!    person's uncommitted work ends the job here.
 //! 2. That is written to the store before a session begins. The commits of the branch are pinned.
 //! 3. What the agent leaves uncommitted is committed, without what was there before and what Spinney copied.
@@ -21,20 +21,19 @@ use spinney_core::{
     Advice, Began, Brought, Identities, JobStatus, Left, LeftOut, LeftOutReason, Workspace, path_text, text_path,
 };
 use spinney_engine::{Tree, fail};
-use spinney_git::{Files, ObjectFormat};
+use spinney_git::Files;
 use tokio::time::sleep;
 
-use super::setup::Place;
+use super::setup::JobPlace;
 use super::{End, Run, Step, Why};
-use crate::origin::{self, Fate, Now};
-use crate::outage::through;
+use crate::delivery::held::contents_of;
+use crate::delivery::shown;
+use crate::maintenance::outage::through;
+use crate::runner::origin::{self, Fate, Now};
+use crate::told::{Failure, Warning};
 
 /// How many files are named on a job.
 const MAX_TOLD: usize = 1000;
-/// How many of them a message names.
-const MAX_NAMED: usize = 5;
-/// Of a copied file that is larger, other line ends are not thought of.
-const MAX_CONTENT_BYTES: u64 = 64 << 20;
 
 /// What was in a workspace before an agent began.
 #[derive(Debug)]
@@ -49,14 +48,14 @@ pub(super) struct Stock {
 
 impl Run<'_> {
     /// Looks at what is in the workspace before anything of this attempt runs there.
-    pub(super) async fn take_stock(&mut self, place: &Place) -> Step<()> {
+    pub(super) async fn take_stock(&mut self, place: &JobPlace) -> Step<()> {
         let Some(workspace) = place.workspace() else { return Ok(()) };
         let tree = self.context.require_tree(workspace)?;
         let engine = self.jobs.engine;
         let load = async || Ok::<_, End>(engine.load_brought(&self.context, workspace).await?);
         let brought = through(load).await?;
         let files = tree.load_files(true).await?;
-        let contents = self.contents_of(workspace, &brought).await?;
+        let contents = contents_of(&self.context, workspace, &brought).await?;
         let changed = texts(&files);
         let (at_ns, ignored) = (now_ns(), ignored_texts(&files));
         let now = Now { at_ns, head: files.head, changed: changed.clone(), ignored, contents };
@@ -72,7 +71,7 @@ impl Run<'_> {
     }
 
     /// Adds what the hooks did, and writes down what is there before a session begins.
-    pub(super) async fn begin_with_stock(&mut self, place: &Place) -> Step<()> {
+    pub(super) async fn begin_with_stock(&mut self, place: &JobPlace) -> Step<()> {
         let Some(workspace) = place.workspace() else { return Ok(()) };
         let has_hooks = !self.agent.config.hooks.before_run.is_empty();
         let Some(stock) = self.stock.as_mut() else { return Ok(()) };
@@ -102,7 +101,7 @@ impl Run<'_> {
     /// Waits until what is written has a later time than what was written down: a file system's clock goes in steps.
     async fn wait_for_later_time(&self) -> Step<()> {
         let probe = self.jobs.places.prompt(&self.job.id);
-        let failed = |error: std::io::Error| End::failed(format!("`{}` can't be written: {error}", probe.display()));
+        let failed = |error| End::failed(Failure::TimeUnknown { path: probe.clone(), error });
         let Some(at_ns) = self.stock.as_ref().map(|stock| stock.began.at_ns) else { return Ok(()) };
         loop {
             fs::write(&probe, "").map_err(failed)?;
@@ -112,32 +111,6 @@ impl Run<'_> {
             }
             sleep(Duration::from_millis(1)).await;
         }
-    }
-
-    /// Git's names for what was copied. What is empty, or what the base has too, tells nothing.
-    async fn contents_of(&self, workspace: &Workspace, brought: &Brought) -> Step<BTreeMap<String, String>> {
-        let format = ObjectFormat::of(&workspace.base_commit);
-        let mut contents = BTreeMap::new();
-        for path in &brought.copied {
-            let file = workspace.path.join(text_path(path));
-            let Ok(found) = fs::symlink_metadata(&file) else { continue };
-            let names = match found.len() {
-                0 => continue,
-                _ if !found.is_file() => continue,
-                bytes if bytes <= MAX_CONTENT_BYTES => {
-                    spinney_git::read_regular(&file, MAX_CONTENT_BYTES).map(|bytes| format.names_of_copy(&bytes))
-                }
-                _ => tokio::task::spawn_blocking(move || format.names_of_large_copy(&file))
-                    .await
-                    .unwrap_or_else(|error| Err(std::io::Error::other(error))),
-            };
-            contents.extend(names.into_iter().flatten().map(|name| (name, path.clone())));
-        }
-        if !contents.is_empty() {
-            let known = self.context.load_blobs(&workspace.base_commit).await?;
-            contents.retain(|content, _| !known.contains(content));
-        }
-        Ok(contents)
     }
 
     /// Commits what the agent left over.
@@ -171,7 +144,10 @@ impl Run<'_> {
             left_out.extend(files.repositories.iter().map(is_repository));
             wanted
         };
-        tree.commit_left_over(choose, &self.commit_message(workspace)).await?;
+        let committed = tree.commit_left_over(choose, &self.commit_message(workspace)).await?;
+        if let Some(why) = committed.and_then(|committed| committed.unsigned) {
+            self.warn(&Warning::Unsigned(why));
+        }
         shared.extend(self.committed_of_others(tree).await?);
         self.tell_origins(left_out, shared);
         Ok(())
@@ -193,15 +169,11 @@ impl Run<'_> {
     /// Names what was left out, and what of somebody else's was taken.
     fn tell_origins(&mut self, mut left_out: Vec<LeftOut>, shared: Vec<String>) {
         left_out.sort_by(|one, other| one.path.cmp(&other.path));
-        for (reason, why) in [
-            (LeftOutReason::ThereBefore, "there before its agent began"),
-            (LeftOutReason::Copied, "copied by Spinney"),
-            (LeftOutReason::Repository, "repositories of their own"),
-        ] {
-            let paths: Vec<&str> =
-                left_out.iter().filter(|one| one.reason == reason).map(|one| one.path.as_str()).collect();
+        for reason in [LeftOutReason::ThereBefore, LeftOutReason::Copied, LeftOutReason::Repository] {
+            let of_reason = left_out.iter().filter(|one| one.reason == reason);
+            let paths: Vec<String> = of_reason.map(|one| one.path.clone()).collect();
             if !paths.is_empty() {
-                self.warn(format!("not committed, as {why}: {}", named(&paths)));
+                self.warn(&Warning::LeftOut { reason, paths });
             }
         }
         left_out.truncate(MAX_TOLD);
@@ -212,18 +184,38 @@ impl Run<'_> {
         outcome.shared.dedup();
         outcome.shared.truncate(MAX_TOLD);
         if !outcome.shared.is_empty() {
-            let paths: Vec<&str> = outcome.shared.iter().map(String::as_str).collect();
-            let text = format!("its commits have what was uncommitted before its agent began: {}", named(&paths));
-            self.warn(text);
+            let paths = outcome.shared.clone();
+            self.warn(&Warning::Shared { paths });
         }
     }
 
     /// Writes down what the agent left, for whoever comes next. What can't be told counts as after a death.
-    pub(super) async fn note_left(&mut self, place: &Place, status: JobStatus) {
+    pub(super) async fn note_left(&mut self, place: &JobPlace, status: JobStatus) {
         let (Some(workspace), Some(_)) = (place.workspace(), &self.stock) else { return };
         if let Err(end) = self.try_note_left(workspace, status).await {
-            self.warn(format!("what its agent left could not be noted: {}", end.message()));
+            self.warn(&Warning::LeftUnnoted(*end.why().failure));
         }
+    }
+
+    /// Whether a workspace has neither commits since its base nor a file that differs from them, but for what Spinney and
+    /// `setup` brought. What can't be told may be work.
+    pub(super) async fn is_untouched(&self, place: &JobPlace) -> bool {
+        match place.workspace() {
+            Some(workspace) => self.try_is_untouched(workspace).await.unwrap_or(false),
+            None => false,
+        }
+    }
+
+    async fn try_is_untouched(&self, workspace: &Workspace) -> Step<bool> {
+        let Some(Stock { brought, .. }) = &self.stock else { return Ok(false) };
+        let tree = self.context.require_tree(workspace)?;
+        let Some(head) = tree.load_head().await?.commit().cloned() else { return Ok(false) };
+        if self.context.load_changes(&workspace.base_commit, &head).await?.commits > 0 {
+            return Ok(false);
+        }
+        let files = tree.load_files(false).await?;
+        let is_brought = |path: &String, identity| brought.has_copied(path) || brought.made.get(path) == Some(identity);
+        Ok(files.repositories.is_empty() && texts(&files).iter().all(|(path, identity)| is_brought(path, identity)))
     }
 
     async fn try_note_left(&mut self, workspace: &Workspace, status: JobStatus) -> Step<()> {
@@ -251,13 +243,10 @@ fn refuse_dirty(workspace: &Workspace, began: &Began, brought: &Brought) -> Step
     if theirs.is_empty() {
         return Ok(());
     }
-    let paths: Vec<String> = theirs.iter().map(|(path, _)| shown(&text_path(path))).collect();
-    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
-    let (name, named) = (&workspace.name, named(&paths));
-    Err(End::Failed(Why {
-        text: format!("{name} has uncommitted work that is no agent's, and `on_dirty` is `refuse`: {named}"),
-        advice: vec![Advice::SeeStatusOf { workspace: name.clone() }],
-    }))
+    let paths = theirs.iter().map(|(path, _)| shown(&text_path(path))).collect();
+    let name = &workspace.name;
+    let advice = Advice::SeeStatusOf { workspace: name.clone() };
+    Err(End::Failed(Why::new(Failure::Dirty { workspace: name.clone(), paths }, vec![advice])))
 }
 
 fn texts(files: &Files) -> Identities {
@@ -266,21 +255,6 @@ fn texts(files: &Files) -> Identities {
 
 fn ignored_texts(files: &Files) -> BTreeMap<String, Option<String>> {
     files.ignored.iter().map(|(path, identity)| (path_text(path), identity.clone())).collect()
-}
-
-/// A path for people.
-pub(super) fn shown(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
-}
-
-/// The first of some names, in backticks.
-pub(super) fn named(names: &[&str]) -> String {
-    let mut shown: Vec<String> =
-        names.iter().take(MAX_NAMED).map(|name| format!("`{}`", crate::plain::plain(name))).collect();
-    if names.len() > MAX_NAMED {
-        shown.push(format!("{} more", names.len() - MAX_NAMED));
-    }
-    shown.join(", ")
 }
 
 /// Whether a file was made and last written before a time.

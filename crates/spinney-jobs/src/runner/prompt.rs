@@ -3,7 +3,7 @@
 use spinney_core::names::for_message;
 
 use super::Run;
-use super::setup::Place;
+use super::setup::JobPlace;
 
 /// Asks a session whose context is nearly full for what its successor must know.
 pub(super) const HAND_OFF: &str = "Your context is nearly full, and another session will go on with this task in the same directory. \
@@ -12,13 +12,13 @@ what is left to do, what to watch out for. Answer with the note alone.";
 
 impl Run<'_> {
     /// The agent's own system prompt, and the section on where it works.
-    pub(super) fn system_prompt(&self, place: &Place) -> String {
+    pub(super) fn system_prompt(&self, place: &JobPlace) -> String {
         let own = self.agent.config.system_prompt.trim();
         let section = self.section(place);
         if own.is_empty() { section } else { format!("{own}\n\n{section}") }
     }
 
-    fn section(&self, place: &Place) -> String {
+    fn section(&self, place: &JobPlace) -> String {
         let directory = place.inside();
         let directory = directory.display();
         let root = place.executor().path_inside(self.context.place());

@@ -1,19 +1,20 @@
 //! Read-only work: a job whose agent needs no isolation reads in a checkout of base that others read in too. It has no branch,
 //! delivers nothing and tears nothing down.
 
+use spinney_core::JobPhase;
 use spinney_core::variables::WorkspaceFacts;
-use spinney_core::{JobPhase, in_full};
 
-use super::setup::{Notes, Place};
+use super::setup::{JobPlace, Notes};
 use super::{End, Run, Step};
-use crate::control::Stop;
+use crate::runner::control::Stop;
+use crate::told::{Detail, Warning};
 
 impl Run<'_> {
     /// Gives a job that only reads its place.
-    pub(super) async fn reading_place(&mut self) -> Step<Place> {
-        self.begin(JobPhase::SetUp, None);
+    pub(super) async fn reading_place(&mut self) -> Step<JobPlace> {
+        self.begin(JobPhase::SetUp);
         let engine = self.jobs.engine;
-        let context = engine.repository(Some(&self.job.repository.to_string()), engine.home().root()).await?;
+        let context = engine.find_context(Some(&self.job.repository.to_string()), engine.home().root()).await?;
         let mut settings = self.workspace_settings();
         settings.base = self.job.request.base.clone().or(settings.base);
         let context = context.for_agent(self.agent.name.clone(), settings);
@@ -36,8 +37,8 @@ impl Run<'_> {
         };
         self.context = context;
         let workspace = &reading.workspace;
-        let base = workspace.base_branch.as_ref().map(|base| format!("{base} ")).unwrap_or_default();
-        self.begin(JobPhase::SetUp, Some(format!("reads {base}{}, with others", workspace.base_commit.short())));
+        let (base, commit) = (workspace.base_branch.clone(), workspace.base_commit.clone());
+        self.begin_with(JobPhase::SetUp, &Detail::Reads { base, commit });
         self.job.outcome.base_commit = Some(workspace.base_commit.clone());
         self.job.outcome.branch = None;
         let executor = engine.executor(Some(workspace));
@@ -56,34 +57,34 @@ impl Run<'_> {
         };
         let variables = told.variables();
         let directory = self.start_in(&workspace.path);
-        Ok(Place::reading(directory, reading, variables, executor))
+        Ok(JobPlace::reading(directory, reading, variables, executor))
     }
 
     /// Reports by path what changed in the checkout that the job reads in.
-    pub(super) async fn note_changes(&mut self, place: &Place) {
+    pub(super) async fn note_changes(&mut self, place: &JobPlace) {
         let Some(reading) = place.as_reading() else { return };
         let told = match self.jobs.engine.load_changes_in(&self.context, reading).await {
             Ok(told) => told,
-            Err(error) => return self.warn(format!("what it read in could not be looked at: {}", error.in_full())),
+            Err(error) => return self.warn(&Warning::ReadingUnseen(error.into())),
         };
         if told.is_empty() {
             return;
         }
-        let (words, name) = (spinney_engine::escapes_in_words(&told), &reading.workspace.name);
-        self.warn(format!("the checkout that it read in changed meanwhile: {words}; it goes to the trash as {name}"));
+        let workspace = reading.workspace.name.clone();
+        self.warn(&Warning::ReadingChanged { paths: told.clone(), workspace });
         let escaped = &mut self.job.outcome.escaped;
         let news: Vec<_> = told.into_iter().filter(|path| !escaped.contains(path)).collect();
         escaped.extend(news);
     }
 
     /// Lets the checkout go that the job read in.
-    pub(super) async fn stop_reading(&mut self, place: Place) {
+    pub(super) async fn stop_reading(&mut self, place: JobPlace) {
         let Some(reading) = place.into_reading() else { return };
         let notes = Notes::default();
         let stopped = self.jobs.engine.stop_reading(&self.context, reading, &notes.observer()).await;
         self.tell_all(notes);
         if let Err(error) = stopped {
-            self.warn(format!("the checkout that it read in stays: {}", in_full(&error)));
+            self.warn(&Warning::ReadingStays(error.into()));
         }
     }
 }

@@ -6,14 +6,15 @@ use spinney_core::{JobEvent, JobPhase, Session, SessionStatus, Timestamp};
 use spinney_engine::fail;
 
 use super::prompt::HAND_OFF;
-use super::setup::Place;
+use super::setup::JobPlace;
 use super::tracker::new_session;
 use super::turns::Turned;
 use super::{End, Run, Step};
-use crate::control::Stop;
-use crate::outage::through;
-use crate::runtime::{Conversation, Failure, Resuming};
-use crate::{events, uuid};
+use crate::events;
+use crate::maintenance::outage::through;
+use crate::runner::control::Stop;
+use crate::runtime::{Conversation, Resuming};
+use crate::told::{Detail, Failure, NoNote, TurnFailure, Warning};
 
 /// More hand-offs than a task needs that comes to an end.
 const MAX_HAND_OFFS: usize = 10;
@@ -22,7 +23,7 @@ const MAX_SUMMARY_BYTES: usize = 8 << 10;
 
 impl Run<'_> {
     /// Runs sessions until one comes to its end.
-    pub(super) async fn run_sessions(&mut self, place: &Place) -> Step<()> {
+    pub(super) async fn run_sessions(&mut self, place: &JobPlace) -> Step<()> {
         let mut resumed = self.conversation_to_resume().await?;
         let mut prompt = self.first_prompt(resumed.is_some());
         for hand_offs in 0.. {
@@ -56,7 +57,7 @@ impl Run<'_> {
     /// Runs one session; where the conversation that it should go on with is gone, a fresh one instead.
     async fn run_session(
         &mut self,
-        place: &Place,
+        place: &JobPlace,
         resumed: Option<String>,
         prompt: &str,
         may_hand_off: bool,
@@ -66,15 +67,15 @@ impl Run<'_> {
             let conversation = Conversation::Resumed(&conversation);
             let session = self.begin_session(conversation).await?;
             let turned = self.take_turn(place, session, conversation, prompt, hand_off_at).await?;
-            if turned.end.error != Some(Failure::ConversationGone) {
+            if turned.end.error != Some(TurnFailure::ConversationGone) {
                 return self.end_session(turned).await;
             }
             let mut gone = turned;
             gone.session.conversation = None;
             self.end_session(gone).await?;
-            self.warn("the conversation of the session before is gone; this one starts fresh");
+            self.warn(&Warning::StartsFresh);
         }
-        let named = (self.agent.runtime.resuming() == Resuming::ByOurName).then(uuid::random);
+        let named = (self.agent.runtime.resuming() == Resuming::ByOurName).then(|| uuid::Uuid::new_v4().to_string());
         let conversation = Conversation::New(named.as_deref());
         let session = self.begin_session(conversation).await?;
         let turned = self.take_turn(place, session, conversation, prompt, hand_off_at).await?;
@@ -93,7 +94,7 @@ impl Run<'_> {
         let session = new_session(&self.job, &self.agent.name, runtime, conversation);
         self.record_session(&session).await?;
         fail::point("job.session")?;
-        self.begin(JobPhase::Session, Some(runtime.to_owned()));
+        self.begin_with(JobPhase::Session, &Detail::Plain(runtime.to_owned()));
         Ok(session)
     }
 
@@ -130,8 +131,9 @@ impl Run<'_> {
         self.record_session(&turned.session).await?;
         self.job.outcome.usage = self.job.outcome.usage.plus(turned.session.usage);
         let error = match &turned.end.error {
-            Some(Failure::Other(text)) if turned.stop == Stop::No => Some(text.clone()),
-            _ => None,
+            None | Some(TurnFailure::ConversationGone) => None,
+            Some(_) if turned.stop != Stop::No => None,
+            Some(failure) => Some(self.words().turn_failure(failure)),
         };
         let summary = turned.end.summary.clone();
         self.emit(JobEvent::SessionFinished { summary, error });
@@ -140,13 +142,13 @@ impl Run<'_> {
 
     /// Asks a session that was ended because its context was full for a note to its successor: its last turn. There is
     /// none where its conversation can't be gone on with.
-    async fn ask_for_note(&mut self, place: &Place, full: Turned) -> Step<Option<String>> {
+    async fn ask_for_note(&mut self, place: &JobPlace, full: Turned) -> Step<Option<String>> {
         let Some(conversation) = full.session.conversation.clone() else {
-            self.warn("its context is full, and its runtime told no name to go on with: there is no hand-off note");
+            self.warn(&Warning::NoNote(NoNote::Nameless));
             self.end_session_as(full, SessionStatus::HandedOff).await?;
             return Ok(None);
         };
-        self.begin(JobPhase::Session, Some("its context is full: it is asked for a hand-off note".to_owned()));
+        self.begin_with(JobPhase::Session, &Detail::AsksForNote);
         let resumed = Conversation::Resumed(&conversation);
         let mut turned = self.take_turn(place, full.session, resumed, HAND_OFF, Share::ZERO).await?;
         self.job.outcome.denied.append(&mut turned.denied);
@@ -157,14 +159,12 @@ impl Run<'_> {
         }
         let note = turned.end.summary.clone().filter(|note| !note.trim().is_empty());
         match turned.end.error.clone() {
-            Some(Failure::Other(text)) => {
+            Some(TurnFailure::ConversationGone) => self.warn(&Warning::NoNote(NoNote::ConversationGone)),
+            Some(failure) => {
                 self.end_session_as(turned, SessionStatus::Failed).await?;
-                return Err(End::failed(format!("its context is full, and no hand-off note could be had: {text}")));
+                return Err(End::failed(Failure::HandOff(failure)));
             }
-            Some(Failure::ConversationGone) => {
-                self.warn("its context is full and its conversation is gone: there is no hand-off note");
-            }
-            None if note.is_none() => self.warn("its context is full, and it wrote no hand-off note"),
+            None if note.is_none() => self.warn(&Warning::NoNote(NoNote::Unwritten)),
             None => {}
         }
         self.end_session_as(turned, SessionStatus::HandedOff).await?;
@@ -186,8 +186,7 @@ impl Run<'_> {
         self.job.outcome.summary = summary.filter(|text| !text.trim().is_empty());
         match turned.end.error {
             None => Ok(()),
-            Some(Failure::Other(text)) => Err(End::failed(text)),
-            Some(Failure::ConversationGone) => Err(End::failed("its conversation is gone".to_owned())),
+            Some(failure) => Err(End::failed(Failure::Turn(failure))),
         }
     }
 }

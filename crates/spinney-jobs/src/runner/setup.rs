@@ -6,18 +6,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use spinney_core::config::{BranchValues, Fetch};
 use spinney_core::variables::WorkspaceFacts;
-use spinney_core::{BranchName, JobEvent, JobPhase, Method, Stream, WorkKind, Workspace};
+use spinney_core::{
+    BranchName, JobEvent, JobPhase, JobRequest, Method, Platform, Stream, Timestamp, Work, WorkKind, Workspace,
+};
 use spinney_engine::executor::Executor;
 use spinney_engine::notice::Notice;
-use spinney_engine::{Reading, Request, Resolution};
+use spinney_engine::{Reading, Request, Resolution, Within};
 
 use super::{End, Run, Step};
 use crate::Sink;
-use crate::control::Stop;
+use crate::runner::control::Stop;
+use crate::told::{Detail, Failure, Warning};
 
 /// Where a job's work is done.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct JobPlace {
     directory: PathBuf,
     held: Held,
     variables: Vec<(OsString, OsString)>,
@@ -35,7 +38,7 @@ enum Held {
     Directory,
 }
 
-impl Place {
+impl JobPlace {
     pub(super) fn directory(&self) -> &Path {
         &self.directory
     }
@@ -115,23 +118,27 @@ impl Notes {
 }
 
 impl Run<'_> {
-    pub(super) async fn set_up(&mut self) -> Step<Place> {
+    pub(super) async fn set_up(&mut self) -> Step<JobPlace> {
         if self.agent.is_static() {
             return self.static_place();
         }
         if self.job.request.reads {
             return self.reading_place().await;
         }
-        self.begin(JobPhase::SetUp, None);
+        self.begin(JobPhase::SetUp);
         let engine = self.jobs.engine;
-        let context = engine.repository(Some(&self.job.repository.to_string()), engine.home().root()).await?;
+        let context = engine.find_context(Some(&self.job.repository.to_string()), engine.home().root()).await?;
         let context = context.for_agent(self.agent.name.clone(), self.workspace_settings());
-        let request = self.request()?;
+        let at = Timestamp::now();
+        let done = self.jobs.load_done_of_batch(&self.job).await?;
+        self.tried =
+            Some(spinney_core::TriedRoom { at_ms: at.as_millisecond(), again_at_ms: None, done: done.clone() });
+        let request = Request { done, within: self.within().await?, ..self.request()? };
         let control = self.control.clone();
         let notes = Notes::default();
         let observer = notes.observer();
         let resolved = tokio::select! {
-            resolved = engine.resolve(context, &request, &observer) => Ok(resolved?),
+            resolved = engine.resolve(context, &request, &observer) => Ok(resolved.map_err(not_of_parent)?),
             stop = control.more_than(Stop::No) => Err(stop),
         };
         drop(observer);
@@ -145,10 +152,20 @@ impl Run<'_> {
             }
         };
         engine.touch(&resolution.workspace).await?;
+        // Who delivers it has it alone until that is over.
+        if engine.is_under_delivery(&resolution.workspace).await? {
+            let workspace = resolution.workspace.name.clone();
+            self.begin_with(JobPhase::Waiting, &Detail::Delivered { workspace });
+            let control = self.control.clone();
+            tokio::select! {
+                waited = engine.wait_for_delivery(&resolution.workspace) => waited?,
+                stop = control.more_than(Stop::No) => return Err(End::Stopped(stop)),
+            }
+        }
         if resolution.method == Method::Created
             && let Err(error) = self.jobs.refill_pool(&self.context).await
         {
-            self.warn(format!("the pool is not filled up again: {}", spinney_core::in_full(&error)));
+            self.warn(&Warning::PoolUnfilled(error.into()));
         }
         self.context = context;
         if resolution.method != Method::Created {
@@ -157,12 +174,24 @@ impl Run<'_> {
         self.job.outcome.base_commit = Some(resolution.workspace.base_commit.clone());
         self.job.outcome.branch = Some(resolution.workspace.branch.to_string());
         self.job.outcome.method.get_or_insert(resolution.method);
-        self.begin(JobPhase::SetUp, Some(sentence(&resolution)));
+        self.begin_with(JobPhase::SetUp, &placed(&resolution));
         let variables = engine.workspace_variables(&self.context, &resolution.workspace).await?;
         let workspace = resolution.workspace;
         let directory = self.start_in(&workspace.path);
         let executor = engine.executor(Some(&workspace));
-        Ok(Place { directory, held: Held::Workspace(Box::new(workspace)), variables, executor })
+        Ok(JobPlace { directory, held: Held::Workspace(Box::new(workspace)), variables, executor })
+    }
+
+    /// A job that the agent of another one asked for works in a workspace that is made for it, or was made for another such
+    /// job of the same agent, and never in anybody else's.
+    async fn within(&self) -> Step<Option<Within>> {
+        let Some(parent) = &self.job.parent else { return Ok(None) };
+        let siblings = self.jobs.children(parent).await?.into_iter();
+        let made = siblings.filter(|job| job.outcome.method == Some(Method::Created));
+        let ids = made.filter_map(|job| job.workspace_id).collect();
+        // Where a try died, the next one finds what it made.
+        let since = (self.job.attempt > 1).then_some(self.job.created_at);
+        Ok(Some(Within { ids, since }))
     }
 
     /// The part of a tree that the agent starts in; one that this commit does not have is no place to start in.
@@ -172,13 +201,12 @@ impl Run<'_> {
     }
 
     /// A directory as it is: no branch, no push, no teardown.
-    fn static_place(&mut self) -> Step<Place> {
+    fn static_place(&mut self) -> Step<JobPlace> {
         let directory = self.agent.directory(&self.context);
         if !directory.is_dir() {
-            return Err(End::failed(format!("its directory `{}` does not exist", directory.display())));
+            return Err(End::failed(Failure::NoDirectory(directory)));
         }
-        let detail = format!("`{}`, as it is", directory.display());
-        self.begin(JobPhase::SetUp, Some(detail));
+        self.begin_with(JobPhase::SetUp, &Detail::Directory(directory.clone()));
         let name = self.job.work.workspace_name();
         let executor = self.jobs.engine.executor(None);
         let path = executor.path_inside(&directory);
@@ -194,7 +222,7 @@ impl Run<'_> {
             strategy: "static",
         };
         let variables = told.variables();
-        Ok(Place { directory, held: Held::Directory, variables, executor })
+        Ok(JobPlace { directory, held: Held::Directory, variables, executor })
     }
 
     pub(super) fn workspace_settings(&self) -> spinney_core::config::WorkspaceConfig {
@@ -209,19 +237,9 @@ impl Run<'_> {
     }
 
     fn request(&self) -> Step<Request> {
-        let hints = self.job.request.clone();
-        let mut request = Request::new(self.job.work.clone());
+        let mut request = request_of(&self.job.work, &self.job.request, self.job.trigger);
         request.title = self.job.title.clone();
-        request.base = hints.base;
-        request.branch = hints.branch;
-        request.head = hints.head;
-        request.sha = hints.sha;
-        request.fork = hints.fork;
-        request.setup = hints.setup;
-        request.links = hints.links;
-        request.suggest = hints.suggest;
-        request.conversation = hints.conversation;
-        request.platform = self.job.trigger;
+        request.job = Some(self.job.id.clone());
         request.pattern = self.branch_by_pattern()?;
         Ok(request)
     }
@@ -241,8 +259,7 @@ impl Run<'_> {
             rand: &rand.as_str()[..4],
         };
         let pattern = &self.agent.config.workspace.branch_pattern;
-        let failed = |error| End::failed(format!("`branch_pattern` gives no branch: {error}"));
-        pattern.render(&values).map(Some).map_err(failed)
+        pattern.render(&values).map(Some).map_err(|error| End::failed(Failure::NoBranch(error)))
     }
 
     pub(super) fn tell_all(&mut self, notes: Notes) {
@@ -256,16 +273,50 @@ impl Run<'_> {
             Notice::SetupOutput(text) => {
                 self.log.emit(JobEvent::Output { stream: Stream::Stdout, text, cut_bytes: 0 });
             }
-            Notice::Warning(warning) => self.warn_advised(warning.to_string(), warning.advice().into_iter().collect()),
+            Notice::Warning(warning) => {
+                let advice = warning.advice().into_iter().collect();
+                self.warn_advised(&Warning::Engine(warning), advice);
+            }
         }
     }
 }
 
+/// What a job asks the engine for, by its work and hints.
+pub(crate) fn request_of(work: &Work, hints: &JobRequest, platform: Platform) -> Request {
+    let hints = hints.clone();
+    let mut request = Request::new(work.clone());
+    request.base = hints.base;
+    request.branch = hints.branch;
+    request.head = hints.head;
+    request.sha = hints.sha;
+    request.fork = hints.fork;
+    request.setup = hints.setup;
+    request.links = hints.links;
+    request.suggest = hints.suggest;
+    request.conversation = hints.conversation;
+    request.platform = platform;
+    request
+}
+
 /// How the workspace came to be the answer.
-fn sentence(resolution: &Resolution) -> String {
+fn placed(resolution: &Resolution) -> Detail {
     let Resolution { workspace, method, set_up_at, .. } = resolution;
-    let warm = if set_up_at.is_some() { ", warm" } else { "" };
-    let base = workspace.base_branch.as_ref().map(|base| format!("{base} ")).unwrap_or_default();
-    let from = format!("{base}{}", workspace.base_commit.short());
-    format!("{} {method} on `{}` from {from}{warm}", workspace.name, workspace.branch)
+    let start = resolution.started_from.clone().zip(resolution.start.clone());
+    Detail::Placed {
+        workspace: workspace.name.clone(),
+        method: *method,
+        branch: workspace.branch.clone(),
+        base: workspace.base_branch.clone(),
+        base_commit: workspace.base_commit.clone(),
+        start: start.filter(|(_, commit)| *commit != workspace.base_commit),
+        is_warm: set_up_at.is_some(),
+    }
+}
+
+/// Why a workspace is not had, for the job of a parent.
+fn not_of_parent(error: spinney_engine::Error) -> End {
+    match error {
+        spinney_engine::Error::OfOthers { name } => End::failed(Failure::NotOfParent { workspace: name }),
+        other => other.into(),
+    }
 }

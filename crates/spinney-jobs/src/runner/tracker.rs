@@ -1,16 +1,23 @@
 //! Follows a session's events: into the log, and into what is known of the session.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use spinney_core::quantity::Share;
 use spinney_core::{AgentName, JobEvent, Session, Usage};
 use spinney_store::Store;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use crate::Sink;
 use crate::log::Log;
 use crate::runtime::{Conversation, Runtime};
+use crate::told::{Refusal, Words};
 
 /// As many denials as anybody reads.
 const MAX_DENIALS: usize = 100;
+/// How often what a session took is written, at most: a death loses no more than this.
+const WRITE_EVERY: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 pub(super) struct Tracker<'a> {
@@ -22,7 +29,7 @@ pub(super) struct Tracker<'a> {
     before: Usage,
     pub denied: Vec<String>,
     /// What the agent was refused last, while it has said nothing since.
-    pub refused: Option<String>,
+    pub refused: Option<Refusal>,
     /// At which share of the window, as far as its program fills it, a hand-off is due; zero: never.
     hand_off_at: Share,
     is_full: bool,
@@ -30,6 +37,8 @@ pub(super) struct Tracker<'a> {
     pub goes_on_full: bool,
     /// The session's row is being written.
     remembering: Option<JoinHandle<()>>,
+    /// When what it took was written last.
+    usage_written: Option<Instant>,
 }
 
 impl<'a> Tracker<'a> {
@@ -52,6 +61,7 @@ impl<'a> Tracker<'a> {
             is_full: false,
             goes_on_full: false,
             remembering: None,
+            usage_written: None,
         }
     }
 
@@ -72,6 +82,19 @@ impl<'a> Tracker<'a> {
             return;
         }
         self.session.conversation = Some(conversation);
+        self.write();
+    }
+
+    /// Writes what the session took so far, unless that was done just now.
+    fn write_usage(&mut self) {
+        if self.usage_written.is_none_or(|written| written.elapsed() >= WRITE_EVERY) {
+            self.usage_written = Some(Instant::now());
+            self.write();
+        }
+    }
+
+    /// Writes the session's row, behind what is being written of it.
+    fn write(&mut self) {
         let (store, session) = (self.store.clone(), self.session.clone());
         let before = self.remembering.take();
         self.remembering = Some(tokio::spawn(async move {
@@ -107,10 +130,10 @@ impl Sink for Tracker<'_> {
                     let due = self.hand_off_at.of(self.runtime.usable(window));
                     self.is_full = !self.hand_off_at.is_zero() && used >= due;
                 }
+                self.write_usage();
             }
             JobEvent::PermissionDenied { tool, detail } => {
-                self.refused =
-                    Some(if detail.is_empty() { format!("`{tool}`") } else { format!("`{tool}` ({detail})") });
+                self.refused = Some(Refusal { tool: tool.clone(), detail: detail.clone() });
                 if self.denied.len() < MAX_DENIALS {
                     self.denied.push(format!("{tool}: {detail}"));
                 }
@@ -120,6 +143,10 @@ impl Sink for Tracker<'_> {
             _ => {}
         }
         self.log.emit(event);
+    }
+
+    fn words(&self) -> Arc<dyn Words> {
+        self.log.words()
     }
 }
 

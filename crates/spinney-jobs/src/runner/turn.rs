@@ -1,44 +1,55 @@
-//! Waits until a job may start.
+//! Takes a job's turn; where it can't begin after all, the job goes back to the queue, and its process leaves.
 
-use std::time::Duration;
-
-use spinney_core::{Cancel, Job, JobPhase, JobStatus, NoRoom, Timestamp, WaitsFor, WorkspaceStatus};
+use spinney_core::{Cancel, Job, JobPhase, JobStatus, NoRoom, Timestamp, TriedRoom, WaitsFor, WorkspaceStatus};
 use spinney_engine::fail;
-use tokio::time::{Instant, sleep};
 
-use super::setup::Place;
+use super::setup::JobPlace;
 use super::{End, Run, Step};
-use crate::control::{Bell, Stop};
 use crate::events;
-use crate::outage::through;
-use crate::queue::{self, Limits};
+use crate::maintenance::outage::through;
+use crate::runner::control::Stop;
+use crate::runner::queue;
+use crate::told::{Detail, Failure};
 
-/// How often the bell is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// How often the store is asked although no bell rang: somebody may have died without a word.
-const ASK_EVERY: Duration = Duration::from_secs(1);
-/// How often the configuration is read again.
-const READ_LIMITS_EVERY: Duration = Duration::from_secs(2);
-/// How often a job that waits for room looks whether there is some.
-const LOOK_FOR_ROOM_EVERY: Duration = Duration::from_secs(2);
-/// After this time it tries, however full it looks: what is merged by now makes room.
-const TRY_ROOM_AFTER: Duration = Duration::from_secs(5 * 60);
+/// Whose turn it may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// Whoever started this process saw that it was this job's: only who runs by now can be in its way.
+    Given,
+    /// It came back to those who wait, and those who asked first go first.
+    InLine,
+}
+
+/// What came of a try to start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tried {
+    Started,
+    /// Its row says what it waits for.
+    Queued,
+    TooLate,
+}
 
 impl Run<'_> {
-    /// Waits for the turn and takes the place where the work is done; where somebody else turns out to be in that place,
-    /// waits again.
-    pub(super) async fn take_turn_and_place(&mut self) -> Step<Place> {
+    /// Takes the turn and the place where the work is done; where somebody else turns out to be in that place, stands in
+    /// line again.
+    pub(super) async fn take_turn_and_place(&mut self) -> Step<JobPlace> {
+        let mut turn = Turn::Given;
         loop {
-            self.wait_for_turn().await?;
+            self.begin_turn(turn).await?;
+            turn = Turn::InLine;
             fail::point("job.started")?;
             if let Some(url) = self.job.request.clone_url.clone() {
                 self.move_to_clone(&url).await?;
                 continue;
             }
+            // It may have gone since the job was recorded, and a daemon that took the job up has another environment. What is
+            // finished needs no agent any more.
+            if !self.job.outcome.finished {
+                self.agent.require_start(self.jobs.engine.environment())?;
+            }
             let place = match through(async || self.set_up_anew().await).await {
-                Err(End::Blocked(no_room)) if self.job.request.waits_for_room => {
-                    self.wait_for_room(no_room).await?;
-                    continue;
+                Err(End::Blocked(no_room, again_at)) if self.job.request.waits_for_room => {
+                    return Err(self.leave_for_room(no_room, again_at).await?);
                 }
                 place => place?,
             };
@@ -50,7 +61,7 @@ impl Run<'_> {
     }
 
     /// Sets up. What a set-up left half done that was cut off is finished or undone first, as after a death.
-    async fn set_up_anew(&mut self) -> Step<Place> {
+    async fn set_up_anew(&mut self) -> Step<JobPlace> {
         match self.set_up().await {
             Err(end @ End::CutOff(_)) => {
                 through(async || Ok::<_, End>(self.jobs.engine.recover(&|_| {}).await?)).await?;
@@ -60,59 +71,45 @@ impl Run<'_> {
         }
     }
 
-    /// Goes back to those who wait, and stays there until there seems to be room; or, since a merge can make some that is
-    /// not seen from here, until it is time to try again.
-    async fn wait_for_room(&mut self, no_room: NoRoom) -> Step<()> {
+    /// Goes back to the queue, until there seems to be room.
+    async fn leave_for_room(&mut self, no_room: NoRoom, again_at: Option<Timestamp>) -> Step<End> {
+        // What was done or idle then made no room; what came since is news.
+        let tried = self.tried.take();
+        let mut tried = tried.unwrap_or(TriedRoom {
+            at_ms: Timestamp::now().as_millisecond(),
+            again_at_ms: None,
+            done: Vec::new(),
+        });
+        tried.again_at_ms = again_at.map(Timestamp::as_millisecond);
         self.job.outcome.blocked = true;
+        self.job.outcome.tried_room = Some(tried);
+        self.job.outcome.turned_back += 1;
         self.job.waits_for = Some(WaitsFor::Room(no_room));
         self.wait_again().await?;
-        self.begin(JobPhase::Waiting, self.job.waits_for.as_ref().map(ToString::to_string));
-        let until = Instant::now() + TRY_ROOM_AFTER;
-        while Instant::now() < until && !through(async || self.seems_to_have_room().await).await? {
-            tokio::select! {
-                stop = self.control.more_than(Stop::No) => return Err(End::Stopped(stop)),
-                () = sleep(LOOK_FOR_ROOM_EVERY) => {}
-            }
-        }
-        self.job.outcome.blocked = false;
-        Ok(())
+        self.tell_waiting();
+        Ok(End::Queued)
     }
 
-    async fn seems_to_have_room(&self) -> Step<bool> {
-        Ok(self.jobs.engine.seems_to_have_room(&self.context).await?)
-    }
-
-    async fn wait_for_turn(&mut self) -> Step<()> {
-        let mut limits = Limits {
-            max_workers: self.jobs.engine.config().limits.max_workers,
-            max_concurrent: self.agent.config.max_concurrent,
+    /// Takes the turn, or gives it back.
+    async fn begin_turn(&mut self, turn: Turn) -> Step<()> {
+        let configured = self.jobs.engine.config().limits.max_workers;
+        let max_workers = match turn {
+            Turn::Given => configured,
+            Turn::InLine => self.limits.max_workers().unwrap_or(configured),
         };
-        let mut bell = Bell::new(self.jobs.places.bell()).at_least_every(ASK_EVERY);
-        let mut read_at = Instant::now();
+        // There seems to be room: it stands in line like any other.
+        self.job.outcome.blocked = false;
         loop {
-            if read_at.elapsed() >= READ_LIMITS_EVERY {
-                limits.max_workers = self.limits.max_workers().unwrap_or(limits.max_workers);
-                read_at = Instant::now();
-            }
-            if bell.rang() && through(async || self.try_to_start(limits).await).await? {
-                return Ok(());
-            }
-            tokio::select! {
-                stop = self.control.more_than(Stop::No) => return Err(End::Stopped(stop)),
-                () = sleep(LOOK_EVERY) => {}
+            match through(async || self.try_to_start(turn, max_workers).await).await? {
+                Tried::Started => return Ok(()),
+                Tried::Queued => return Err(End::Queued),
+                Tried::TooLate => {}
             }
         }
     }
 
-    /// Starts if it may, in one transaction with the look at who else runs.
-    async fn try_to_start(&mut self, limits: Limits) -> Step<bool> {
-        // Who died must not be waited for.
-        let jobs = self.jobs.recover_others(&self.job.id).await?;
-        let waits_for = queue::waits_for(&with(&jobs, &self.job), &self.job.id, limits);
-        if waits_for.is_some() && waits_for == self.job.waits_for {
-            // Nothing new, as mostly: that takes no transaction. Whoever ends after this look rings the bell.
-            return Ok(false);
-        }
+    /// Starts if it may, in one transaction with the look at who else runs; else goes to the queue.
+    async fn try_to_start(&mut self, turn: Turn, max_workers: u32) -> Step<Tried> {
         let store = self.jobs.engine.store();
         let mut db = store.write().await?;
         db.lock_queue(&self.job.node).await?;
@@ -123,60 +120,79 @@ impl Run<'_> {
         {
             self.job.place = Some(workspace.id.to_string());
         }
-        let jobs = db.unfinished_jobs(&self.job.node).await?;
-        let own = jobs.iter().find(|job| job.id == self.job.id);
-        if let Some(own) = own.filter(|own| own.status == JobStatus::Running && own.attempt == self.job.attempt + 1) {
+        let own = db.job(&self.job.id).await?;
+        if let Some(own) =
+            own.clone().filter(|own| own.status == JobStatus::Running && own.attempt == self.job.attempt + 1)
+        {
             // Nobody else writes this row: the start was committed, and the answer to that cut off.
-            self.job = own.clone();
+            self.job = own;
             self.owned.set_fence(db.fence_of_job(&self.job.id).await?);
-            return Ok(true);
+            return Ok(Tried::Started);
         }
         let Some(own) = own.filter(|own| own.status == JobStatus::Pending) else {
-            return Err(End::failed("its record says that it does not wait any more".to_owned()));
+            return Err(End::failed(Failure::NotWaiting));
         };
         // A process that was stopped, or only just started, may not have heard of it.
         if own.cancel != Cancel::No {
             return Err(End::Stopped(Stop::of(own.cancel)));
         }
-        let waits_for = queue::waits_for(&with(&jobs, &self.job), &self.job.id, limits);
+        let now = Timestamp::now();
+        let mut asks = self.job.clone();
+        asks.request.max_concurrent = self.agent.config.max_concurrent;
+        let mut jobs = match turn {
+            Turn::Given => db.running_of(&self.job.node).await?,
+            Turn::InLine => db.queue_of(&self.job.node).await?,
+        };
+        match jobs.iter_mut().find(|job| job.id == asks.id) {
+            Some(own) => own.clone_from(&asks),
+            None => jobs.push(asks),
+        }
+        let waits_for = queue::waits_for(&jobs, &self.job.id, max_workers, now);
         let may_start = waits_for.is_none();
-        let news = waits_for != self.job.waits_for;
+        let news = waits_for != own.waits_for;
         self.job.waits_for = waits_for;
         let mut row = self.job.clone();
+        if !may_start {
+            row.outcome.turned_back += 1;
+        }
         if may_start {
             row.status = JobStatus::Running;
             row.attempt += 1;
             row.started_at = Some(Timestamp::now());
             row.ended_at = None;
         }
-        if may_start || news {
-            match db.update_job(&row, JobStatus::Pending).await {
-                Ok(true) => {
-                    let mut fence = None;
-                    if may_start {
-                        events::started(&mut db, &row)?;
-                        fence = db.fence_of_job(&row.id).await?;
-                    } else {
-                        events::waiting(&mut db, &row)?;
-                    }
-                    db.commit().await?;
-                    self.owned.set_fence(fence);
-                }
-                Ok(false) => return Err(End::failed("its record says that it does not wait any more".to_owned())),
-                // Somebody took the place at this very moment.
-                Err(spinney_store::Error::Conflict { .. }) => return Ok(false),
-                Err(error) => return Err(error.into()),
-            }
-            self.job = row;
+        match db.update_job(&row, JobStatus::Pending).await {
+            Ok(true) => {}
+            Ok(false) => return Err(End::failed(Failure::NotWaiting)),
+            // Somebody took the place at this very moment, and is seen at the next look.
+            Err(spinney_store::Error::Conflict { .. }) => return Ok(Tried::TooLate),
+            Err(error) => return Err(error.into()),
         }
-        if let Some(waits_for) = self.job.waits_for.as_ref().filter(|_| news) {
-            self.begin(JobPhase::Waiting, Some(waits_for.to_string()));
+        let mut fence = None;
+        if may_start {
+            events::started(&mut db, &row)?;
+            fence = db.fence_of_job(&row.id).await?;
+        } else if news {
+            events::waiting(&mut db, &row)?;
         }
-        Ok(may_start)
+        db.commit().await?;
+        self.owned.set_fence(fence);
+        self.job = row;
+        if news {
+            self.tell_waiting();
+        }
+        Ok(if may_start { Tried::Started } else { Tried::Queued })
+    }
+
+    /// Tells what it waits for, if it waits.
+    fn tell_waiting(&mut self) {
+        if let Some(waits_for) = self.job.waits_for.clone() {
+            self.begin_with(JobPhase::Waiting, &Detail::WaitsFor(waits_for));
+        }
     }
 
     /// Makes the place this job's alone; `false` when another job runs there, and this one waits again.
-    async fn take_place(&mut self, place: &Place) -> Step<bool> {
+    async fn take_place(&mut self, place: &JobPlace) -> Step<bool> {
         let workspace = place.row().map(|row| row.id.clone());
         // What was finished in a workspace that is gone is not in this one; who only reads leaves nothing there.
         if self.job.workspace_id.is_some() && self.job.workspace_id != workspace && place.as_reading().is_none() {
@@ -185,10 +201,14 @@ impl Run<'_> {
         self.job.place = place.name();
         self.job.workspace_id = workspace;
         let mut db = self.jobs.engine.store().write().await?;
-        // A removal looks for running jobs under the same lock: either it finds this one, or this one its removal.
+        // A removal or delivery looks for running jobs under the same lock: either it finds this one, or this one finds it.
         db.lock_repository(&self.job.repository_id).await?;
         let is_there = match place.workspace() {
-            Some(own) => db.workspace(&own.id).await?.is_some_and(|row| row.status == WorkspaceStatus::Active),
+            Some(own) => {
+                let row = db.workspace(&own.id).await?;
+                row.is_some_and(|row| row.status == WorkspaceStatus::Active)
+                    && db.open_operation_of(&own.id).await?.is_none()
+            }
             None => true,
         };
         if is_there {
@@ -198,7 +218,7 @@ impl Run<'_> {
                     db.commit().await?;
                     return Ok(true);
                 }
-                Ok(false) => return Err(End::failed("its record says that it does not run any more".to_owned())),
+                Ok(false) => return Err(End::failed(Failure::NotRunning)),
                 Err(spinney_store::Error::Conflict { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -225,9 +245,4 @@ impl Run<'_> {
         self.jobs.places.ring();
         Ok(())
     }
-}
-
-/// The list with what is known of this job by now.
-fn with(jobs: &[Job], job: &Job) -> Vec<Job> {
-    jobs.iter().map(|other| if other.id == job.id { job.clone() } else { other.clone() }).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use spinney_core::quantity::Share;
@@ -11,17 +11,21 @@ use spinney_engine::executor::{Invocation, Started, Tag};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use super::setup::Place;
+use super::setup::JobPlace;
 use super::tracker::Tracker;
 use super::{End, Run, Step};
 use crate::Sink;
-use crate::control::Stop;
-use crate::outage::through;
-use crate::process::{self, Lines};
-use crate::runtime::{Conversation, Dialogue, Exit, Failure, GitDirectories, Program, Protocol, Reader, Turn, TurnEnd};
+use crate::maintenance::outage::through;
+use crate::runner::control::Stop;
+use crate::runner::process::{self, Lines};
+use crate::runtime::{Conversation, Dialogue, GitDirectories, Program, Protocol, Reader, Turn, TurnEnd};
+use crate::told::{Failure, TurnFailure, Words};
 
-/// How long an agent may take to leave after its dialogue is over.
-const LEAVE_WITHIN: Duration = Duration::from_secs(5);
+/// How long an agent whose dialogue is over may take to leave by itself: some don't notice that nobody talks to them any
+/// more, and are asked to end.
+const LEAVE_WITHIN: Duration = Duration::from_millis(500);
+/// How long what a program said last is still read after it has ended.
+const READ_FOR: Duration = Duration::from_secs(1);
 
 /// What a turn came to.
 #[derive(Debug)]
@@ -62,21 +66,22 @@ impl Run<'_> {
     /// Takes one turn. `hand_off_at` of zero lets it run to its end however full its context is.
     pub(super) async fn take_turn(
         &mut self,
-        place: &Place,
+        place: &JobPlace,
         session: Session,
         conversation: Conversation<'_>,
         prompt: &str,
         hand_off_at: Share,
     ) -> Step<Turned> {
         let prompt_file = self.jobs.places.prompt(&self.job.id);
-        write_private(&prompt_file, prompt)
-            .map_err(|error| End::failed(format!("its prompt can't be written: {error}")))?;
+        write_private(&prompt_file, prompt.as_bytes()).map_err(|error| End::failed(Failure::PromptUnwritten(error)))?;
         let system_prompt = self.system_prompt(place);
         let inside = |path: &Path| place.executor().path_inside(path);
         let tree = place.workspace().and_then(|row| self.context.require_tree(row).ok());
         let directories = tree.map(|tree| (inside(tree.admin_dir()), inside(tree.common_dir())));
         let git = directories.as_ref().map(|(own, common)| GitDirectories { own, common });
-        let environment: Vec<(OsString, OsString)> = self.environment(place);
+        let environment: Vec<(OsString, OsString)> = self.environment(place)?;
+        let mcp_servers = self.mcp_servers(&environment)?;
+        let mcp_file = self.jobs.places.mcp(&self.job.id);
         let spent = match conversation {
             Conversation::Resumed(name) => {
                 let store = self.jobs.engine.store();
@@ -91,12 +96,17 @@ impl Run<'_> {
             git,
             prompt,
             prompt_file: &inside(&prompt_file),
+            mcp_servers: &mcp_servers,
+            mcp_file: &inside(&mcp_file),
             system_prompt: &system_prompt,
             conversation,
             spent,
             environment: &environment,
         };
-        let Program { file, arguments, variables, stdin } = agent.runtime.program(&turn);
+        let Program { file, arguments, variables, mcp, stdin } = agent.runtime.program(&turn);
+        if let Some(mcp) = mcp {
+            write_private(&mcp_file, &mcp).map_err(|error| End::failed(Failure::PromptUnwritten(error)))?;
+        }
         let program = file.to_string_lossy().into_owned();
         let invocation = Invocation {
             arguments,
@@ -104,13 +114,14 @@ impl Run<'_> {
             tag: Some(Tag::Job(self.job.id.clone())),
             ..Invocation::new(file, place.directory())
         };
-        let started = place.executor().start(&invocation).map_err(|error| {
-            End::failed(format!("`{program}`, the program of agent `{}`, could not be started: {error}", agent.name))
-        })?;
+        let unstarted = |error| {
+            End::failed(Failure::ProgramUnstarted { program: program.clone(), agent: agent.name.clone(), error })
+        };
+        let started = place.executor().start(&invocation).map_err(unstarted)?;
         let control = self.control.clone();
         let store = self.jobs.engine.store().clone();
         let mut tracker = Tracker::new(&mut self.log, store, agent.runtime, session, hand_off_at);
-        let failed = |error: std::io::Error| End::failed(format!("`{program}` could not be waited for: {error}"));
+        let failed = |error| End::failed(Failure::ProgramUnwatched { program: program.clone(), error });
         let (end, stop, full) = match agent.runtime.protocol(&turn) {
             Protocol::Lines(reader) => {
                 let mut listener = Listener { reader, tracker: &mut tracker };
@@ -126,7 +137,7 @@ impl Run<'_> {
                 (end, stop, full)
             }
         };
-        let end = end.after_refusal(tracker.refused.as_deref());
+        let end = end.after_refusal(tracker.refused.clone());
         tracker.count(end.usage);
         let (session, denied) = tracker.finish().await;
         Ok(Turned { end, session, denied, stop, full })
@@ -142,12 +153,16 @@ struct Shared<'a, 'b> {
 
 impl Sink for Shared<'_, '_> {
     fn emit(&mut self, event: JobEvent) {
-        let mut tracker = self.tracker.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut tracker = self.tracker.lock().unwrap_or_else(PoisonError::into_inner);
         tracker.emit(event);
         tracker.flush();
         if tracker.goes_on_full {
             self.full.notify_one();
         }
+    }
+
+    fn words(&self) -> Arc<dyn Words> {
+        self.tracker.lock().unwrap_or_else(PoisonError::into_inner).words()
     }
 }
 
@@ -162,55 +177,59 @@ impl Lines for Shared<'_, '_> {
 async fn hold(
     mut started: Started,
     dialogue: Box<dyn Dialogue>,
-    control: &crate::control::Control,
+    control: &crate::runner::control::Control,
     tracker: &mut Tracker<'_>,
 ) -> std::io::Result<(TurnEnd, Stop)> {
     // Its standard error is read as that of any other.
     let Some((stdin, stdout)) = started.take_stdin().zip(started.take_stdout()) else {
-        return Ok((failure("its pipes are missing"), Stop::No));
+        return Ok((failure(TurnFailure::NoPipes), Stop::No));
     };
-    let (tracker, full) = (Mutex::new(tracker), Notify::new());
+    let (tracker, full, over) = (Mutex::new(tracker), Notify::new(), Notify::new());
     let mut sink = Shared { tracker: &tracker, full: &full };
     let mut lines = Shared { tracker: &tracker, full: &full };
-    let mut running = std::pin::pin!(process::run(started, Vec::new(), control, &mut lines));
-    let end = {
+    let leave = async {
+        over.notified().await;
+        tokio::time::sleep(LEAVE_WITHIN).await;
+    };
+    let mut running = std::pin::pin!(process::run_until(started, Vec::new(), control, &mut lines, leave));
+    let (end, ran) = {
         // Its pipes close with the talk, which tells it to leave.
-        let talk = dialogue.hold(Box::new(stdin), Box::new(stdout), &mut sink);
+        let mut talk = dialogue.hold(Box::new(stdin), Box::new(stdout), &mut sink);
         tokio::select! {
-            end = talk => Ok(end),
-            () = full.notified() => Ok(failure("its context is full")),
-            ran = &mut running => Err(ran?),
+            end = &mut talk => (Some(end), None),
+            () = full.notified() => (Some(failure(TurnFailure::ContextFull)), None),
+            ran = &mut running => {
+                let ran = ran?;
+                // What it said before it ended may not be read yet; what it started may hold its output open.
+                (timeout(READ_FOR, talk).await.ok(), Some(ran))
+            }
         }
     };
-    match end {
-        Err(ran) => Ok((failure(&ended_early(&ran.exit)), ran.stop)),
-        Ok(end) => match timeout(LEAVE_WITHIN, running).await {
-            Ok(ran) => Ok((end, ran?.stop)),
-            // Dropped, it is ended with its whole group.
-            Err(_) => Ok((end, control.stop())),
-        },
-    }
-}
-
-fn failure(text: &str) -> TurnEnd {
-    TurnEnd { error: Some(Failure::Other(text.to_owned())), ..TurnEnd::default() }
-}
-
-fn ended_early(exit: &Exit) -> String {
-    let how = match (exit.status, exit.signal) {
-        (Some(status), _) => format!("its program ended with status {status} in the middle of the turn"),
-        (None, Some(signal)) => format!("its program was ended by signal {signal}"),
-        (None, None) => "its program ended".to_owned(),
+    let ran = match ran {
+        Some(ran) => ran,
+        None => {
+            over.notify_one();
+            running.await?
+        }
     };
-    match exit.stderr.lines().last() {
-        Some(line) => format!("{how}: {line}"),
-        None => how,
-    }
+    let end = match end {
+        None => failure(TurnFailure::ExitInTurn(ran.exit.ended())),
+        // The talk broke off because the program ended, and how it did says more.
+        Some(end) if end.error == Some(TurnFailure::ClosedEarly) && !ran.ended_by_listener => {
+            TurnEnd { error: Some(TurnFailure::ExitInTurn(ran.exit.ended())), ..end }
+        }
+        Some(end) => end,
+    };
+    Ok((end, ran.stop))
 }
 
-fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
+fn failure(failure: TurnFailure) -> TurnEnd {
+    TurnEnd { error: Some(failure), ..TurnEnd::default() }
+}
+
+fn write_private(path: &Path, content: &[u8]) -> std::io::Result<()> {
     use std::io::Write;
     use std::os::unix::fs::OpenOptionsExt;
     let mut file = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
-    file.write_all(text.as_bytes())
+    file.write_all(content)
 }

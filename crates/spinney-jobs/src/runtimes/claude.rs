@@ -1,15 +1,16 @@
 //! `claude`: the Claude Code command line, headless, with a JSON object a line.
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use spinney_core::{JobEvent, Usage};
 
 use super::json::{self, items, number, one_line, some_text, text};
 use super::recent::Recent;
 use crate::Sink;
 use crate::runtime::{
-    Conversation, Exit, Failure, Program, Protocol, Reader, Resuming, Runtime, Settings, Turn, TurnEnd, Unsupported,
-    unsupported,
+    Conversation, Exit, Program, Protocol, Reader, Resuming, Runtime, Settings, Turn, TurnEnd, Unsupported, unsupported,
 };
+use crate::runtimes::mcp_server::{McpServer, Reached};
+use crate::told::{Retry, TurnFailure};
 
 /// In which a person who could be asked is not needed.
 const PERMISSION_MODE: &str = "acceptEdits";
@@ -72,6 +73,10 @@ impl Runtime for Claude {
         Resuming::ByOurName
     }
 
+    fn install(&self) -> Option<&'static str> {
+        Some("npm install -g @anthropic-ai/claude-code")
+    }
+
     fn program(&self, turn: &Turn<'_>) -> Program {
         let settings = turn.settings;
         let mut program = Program::of(settings, "claude");
@@ -90,6 +95,11 @@ impl Runtime for Claude {
         program.arguments(settings.model.iter().map(|model| format!("--model={model}")));
         program.arguments(settings.allowed_tools.iter().map(|tool| format!("--allowedTools={tool}")));
         program.arguments(settings.disallowed_tools.iter().map(|tool| format!("--disallowedTools={tool}")));
+        if !turn.mcp_servers.is_empty() {
+            // Not as an argument: everybody can see those, and there are secrets in it.
+            program.arguments([format!("--mcp-config={}", turn.mcp_file.display())]);
+            program.mcp = Some(mcp_config(turn.mcp_servers).to_string().into());
+        }
         program.stdin = turn.prompt.into();
         program
     }
@@ -97,6 +107,22 @@ impl Runtime for Claude {
     fn protocol(&self, turn: &Turn<'_>) -> Protocol {
         Protocol::Lines(Box::new(Stream { resumed: turn.is_resumed(), ..Stream::default() }))
     }
+}
+
+/// MCP servers as its own configuration names them.
+fn mcp_config(servers: &[McpServer]) -> Value {
+    let server = |server: &McpServer| match &server.reached {
+        Reached::Program { command, arguments, variables } => {
+            json!({ "type": "stdio", "command": command, "args": arguments, "env": object(variables) })
+        }
+        Reached::Address { url, headers } => json!({ "type": "http", "url": url, "headers": object(headers) }),
+    };
+    let servers: Map<_, _> = servers.iter().map(|one| (one.name.clone(), server(one))).collect();
+    json!({ "mcpServers": servers })
+}
+
+fn object(pairs: &[(String, String)]) -> Value {
+    pairs.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str()))).collect::<Map<_, _>>().into()
 }
 
 /// The window of a model, until the result tells it: the older generations have a small one.
@@ -128,7 +154,7 @@ struct Stream {
 #[derive(Debug)]
 struct Told {
     summary: Option<String>,
-    error: Option<String>,
+    error: Option<TurnFailure>,
 }
 
 impl Reader for Stream {
@@ -147,12 +173,12 @@ impl Reader for Stream {
     fn end(self: Box<Self>, exit: &Exit) -> TurnEnd {
         let usage = if self.result.is_some() { self.told } else { self.taken() };
         if self.is_gone || exit.stderr.contains("No conversation found") {
-            return TurnEnd { error: Some(Failure::ConversationGone), usage, ..TurnEnd::default() };
+            return TurnEnd { error: Some(TurnFailure::ConversationGone), usage, ..TurnEnd::default() };
         }
         let (summary, error) = match self.result {
-            Some(told) => (told.summary, told.error.map(Failure::Other)),
-            None if exit.is_success() => (None, Some(Failure::Other("it ended without a result".into()))),
-            None => (None, Some(exit.failure())),
+            Some(told) => (told.summary, told.error),
+            None if exit.is_success() => (None, Some(TurnFailure::NoResult)),
+            None => (None, Some(exit.failure_of_stream())),
         };
         // The result is the last message's text. What was denied may be told only with it.
         let ends_in_words = summary.as_ref().is_some_and(|said: &String| !said.trim().is_empty());
@@ -172,10 +198,14 @@ impl Stream {
                 sink.emit(JobEvent::SessionStarted { conversation, model, resumed: self.resumed });
             }
             "api_retry" => {
-                let status = event["error_status"].as_u64().map(|status| format!(" ({status})")).unwrap_or_default();
-                let (attempt, most) = (number(event, "attempt"), number(event, "max_retries"));
-                let error = one_line(event["error"].as_str().unwrap_or("the API failed"));
-                sink.emit(JobEvent::Retry { reason: format!("{error}{status}, retry {attempt} of {most}") });
+                let retry = Retry {
+                    error: event["error"].as_str().map(one_line),
+                    status: event["error_status"].as_u64(),
+                    attempt: number(event, "attempt"),
+                    most: number(event, "max_retries"),
+                };
+                let reason = sink.words().retry(&retry);
+                sink.emit(JobEvent::Retry { reason });
             }
             "permission_denied" => {
                 let id = text(event, "tool_use_id");
@@ -246,13 +276,13 @@ impl Stream {
         let is_error = event["is_error"].as_bool().unwrap_or_default() || subtype != "success";
         self.result = Some(if is_error {
             let error = if errors.is_empty() { said } else { Some(errors) };
-            let error = error.unwrap_or_else(|| format!("it ended with `{}`", one_line(subtype)));
-            Told { summary: None, error: Some(error) }
+            let ended = || TurnFailure::EndedWith(one_line(subtype));
+            Told { summary: None, error: Some(error.map_or_else(ended, TurnFailure::Other)) }
         } else {
             Told { summary: said, error: None }
         });
         self.told = self.result_usage(event);
-        let windows = event["modelUsage"].as_object().into_iter().flat_map(serde_json::Map::values);
+        let windows = event["modelUsage"].as_object().into_iter().flat_map(Map::values);
         // Helpers of smaller models may be among them.
         self.window = windows.map(|model| number(model, "contextWindow")).filter(|n| *n > 0).max().or(self.window);
         self.tell(self.told, sink);

@@ -10,9 +10,10 @@ use super::recent::Recent;
 use super::transcript::Transcript;
 use crate::Sink;
 use crate::runtime::{
-    Conversation, Exit, Failure, GitDirectories, Program, Protocol, Reader, Resuming, Runtime, Settings, Turn, TurnEnd,
+    Conversation, Exit, GitDirectories, Program, Protocol, Reader, Resuming, Runtime, Settings, Turn, TurnEnd,
     Unsupported,
 };
+use crate::told::{TurnFailure, Warning};
 
 /// Spinney's words for how much an agent may do, and Codex's.
 const PERMISSION_MODES: &[&str] = &["acceptEdits", "bypassPermissions", "default", "plan"];
@@ -27,6 +28,7 @@ impl Runtime for Codex {
 
     fn check(&self, settings: &Settings) -> Result<(), Unsupported> {
         super::check_permission_mode(self, settings, PERMISSION_MODES)?;
+        super::check_no_mcp_servers(self, settings)?;
         super::check_no_tools(self, "allowed_tools", &settings.allowed_tools, "allowed")?;
         super::check_no_tools(self, "disallowed_tools", &settings.disallowed_tools, "forbidden")?;
         super::check_system_prompt(self, settings)
@@ -43,6 +45,10 @@ impl Runtime for Codex {
     /// It tells 95 of 100 parts of its model's window, and goes up to 90.
     fn usable(&self, window: u64) -> u64 {
         window / 95 * 90
+    }
+
+    fn install(&self) -> Option<&'static str> {
+        Some("npm install -g @openai/codex")
     }
 
     fn program(&self, turn: &Turn<'_>) -> Program {
@@ -81,6 +87,7 @@ impl Runtime for Codex {
             usage: Usage::default(),
             said: None,
             error: None,
+            complained: None,
             is_finished: false,
         }))
     }
@@ -111,7 +118,9 @@ struct Stream {
     open_items: Recent<()>,
     usage: Usage,
     said: Option<String>,
-    error: Option<String>,
+    error: Option<TurnFailure>,
+    /// What it said last that failed, whether or not it tried that again.
+    complained: Option<TurnFailure>,
     is_finished: bool,
 }
 
@@ -140,21 +149,28 @@ impl Reader for Stream {
                     sink.emit(JobEvent::Usage { usage: self.usage, context_tokens: None, context_window: None });
                 }
             }
-            "turn.failed" => self.error = Some(message(&event["error"])),
+            "turn.failed" => self.error = Some(failure(&event["error"])),
             // Also said of what it tries again; what is final comes again with the turn's failure.
-            "error" => sink.emit(JobEvent::Retry { reason: one_line(&message(&event)) }),
+            "error" => {
+                let failure = failure(&event);
+                let reason = one_line(&sink.words().turn_failure(&failure));
+                self.complained = Some(failure);
+                sink.emit(JobEvent::Retry { reason });
+            }
             "" => json::output(line, sink),
             _ => {}
         }
     }
 
-    fn end(self: Box<Self>, exit: &Exit) -> TurnEnd {
+    fn end(mut self: Box<Self>, exit: &Exit) -> TurnEnd {
+        // One that was ended may have recorded more than it came to tell.
+        self.read_context();
         let error = match self.error {
-            Some(error) => Some(Failure::Other(error)),
+            Some(error) => Some(error),
             None if self.is_finished => None,
-            None if exit.stderr.contains("no rollout found") => Some(Failure::ConversationGone),
-            None if exit.is_success() => Some(Failure::Other("it ended without finishing its turn".into())),
-            None => Some(exit.failure()),
+            None if exit.stderr.contains("no rollout found") => Some(TurnFailure::ConversationGone),
+            None if exit.is_success() => Some(TurnFailure::Unfinished),
+            None => Some(self.complained.unwrap_or_else(|| exit.failure_of_stream())),
         };
         let summary = if error.is_none() { self.said } else { None };
         TurnEnd { summary, error, usage: self.usage, ..TurnEnd::default() }
@@ -176,7 +192,10 @@ impl Stream {
                     sink.emit(JobEvent::Text { text });
                 }
             }
-            "error" => sink.emit(JobEvent::warning(message(item))),
+            "error" => {
+                let text = sink.words().warning(&Warning::Turn(failure(item)));
+                sink.emit(JobEvent::warning(text));
+            }
             _ => {
                 let Some((tool, detail)) = tool_use(item) else { return };
                 // Some kinds are told only when they are over.
@@ -199,8 +218,20 @@ impl Stream {
 
     /// Tells how full the context is, if the program's record says something new.
     fn tell_context(&mut self, sink: &mut dyn Sink) -> bool {
+        let Some((context, window)) = self.read_context() else { return false };
+        sink.emit(JobEvent::Usage {
+            usage: self.usage,
+            context_tokens: Some(context).filter(|tokens| *tokens > 0),
+            context_window: Some(window).filter(|tokens| *tokens > 0),
+        });
+        true
+    }
+
+    /// Reads what the turn took so far, if the program's record says something new; with how full the context is, and how
+    /// large.
+    fn read_context(&mut self) -> Option<(u64, u64)> {
         if self.conversation.is_empty() {
-            return false;
+            return None;
         }
         let name_ends = format!("-{}.jsonl", self.conversation);
         let counted = self.transcript.last(&name_ends, |record| {
@@ -211,16 +242,11 @@ impl Stream {
                 (tokens(&info["total_token_usage"]), context, number(info, "model_context_window"))
             })
         });
-        let Some((total, context, window)) = counted else { return false };
+        let (total, context, window) = counted?;
         if !self.is_finished {
             self.usage = json::difference(total, self.spent);
         }
-        sink.emit(JobEvent::Usage {
-            usage: self.usage,
-            context_tokens: Some(context).filter(|tokens| *tokens > 0),
-            context_window: Some(window).filter(|tokens| *tokens > 0),
-        });
-        true
+        Some((context, window))
     }
 }
 
@@ -248,12 +274,16 @@ fn command(whole: &str) -> &str {
     inner.strip_prefix('\'').and_then(|inner| inner.strip_suffix('\'')).unwrap_or(inner)
 }
 
-fn message(error: &Value) -> String {
+fn failure(error: &Value) -> TurnFailure {
     let message = text(error, "message");
     // An API's answer comes as it was.
     let api: Option<Value> = serde_json::from_str(message).ok();
     let inner = api.as_ref().and_then(|api| some_text(&api["error"], "message"));
-    inner.unwrap_or_else(|| if message.is_empty() { "the turn failed".to_owned() } else { message.to_owned() })
+    match inner {
+        Some(inner) => TurnFailure::Other(inner),
+        None if message.is_empty() => TurnFailure::Unexplained,
+        None => TurnFailure::Other(message.to_owned()),
+    }
 }
 
 /// Codex counts what came from the cache among its input.

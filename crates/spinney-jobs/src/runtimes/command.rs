@@ -38,6 +38,7 @@ impl Runtime for Command {
         if settings.system_prompt.is_some() {
             return has_no("system_prompt", "system prompt");
         }
+        super::check_no_mcp_servers(self, settings)?;
         if settings.hands_off {
             return Err(unsupported(self, "handoff_at", "does not tell how full its context is"));
         }
@@ -93,7 +94,8 @@ mod tests {
     use spinney_core::{JobEvent, Stream};
 
     use super::*;
-    use crate::runtime::{Conversation, Failure};
+    use crate::runtime::Conversation;
+    use crate::told::{Ended, TurnFailure};
 
     fn settings() -> Settings {
         Settings { command: vec!["agent".into(), "--fast".into()], ..Settings::default() }
@@ -128,7 +130,8 @@ mod tests {
         };
         assert_eq!(ended(Some(0), "noise").error, None);
         assert_eq!(ended(Some(0), "").summary.as_deref(), Some("two"));
-        assert_eq!(ended(Some(3), "a\nb\n").error, Some(Failure::Other("exit status 3: b".into())));
+        let failed = Ended { status: Some(3), signal: None, said: Some("b".into()) };
+        assert_eq!(ended(Some(3), "a\nb\n").error, Some(TurnFailure::Exit(failed)));
     }
 
     #[test]
@@ -141,6 +144,7 @@ mod tests {
         assert_eq!(key(Settings { allowed_tools: vec!["x".into()], ..settings() }), "allowed_tools");
         assert_eq!(key(Settings { disallowed_tools: vec!["x".into()], ..settings() }), "disallowed_tools");
         assert_eq!(key(Settings { system_prompt: Some("x".into()), ..settings() }), "system_prompt");
+        assert_eq!(key(Settings { has_mcp_servers: true, ..settings() }), "mcp_servers");
         assert_eq!(key(Settings { hands_off: true, ..settings() }), "handoff_at");
     }
 }

@@ -10,8 +10,9 @@ use super::recent::Recent;
 use super::transcript::Transcript;
 use crate::Sink;
 use crate::runtime::{
-    Conversation, Exit, Failure, Program, Protocol, Reader, Resuming, Runtime, Settings, Turn, TurnEnd, Unsupported,
+    Conversation, Exit, Program, Protocol, Reader, Resuming, Runtime, Settings, Turn, TurnEnd, Unsupported,
 };
+use crate::told::TurnFailure;
 
 /// Spinney's words for how much an agent may do.
 const PERMISSION_MODES: &[&str] = &["acceptEdits", "bypassPermissions", "default", "plan"];
@@ -32,6 +33,7 @@ impl Runtime for Gemini {
 
     fn check(&self, settings: &Settings) -> Result<(), Unsupported> {
         super::check_permission_mode(self, settings, PERMISSION_MODES)?;
+        super::check_no_mcp_servers(self, settings)?;
         super::check_no_tools(self, "disallowed_tools", &settings.disallowed_tools, "forbidden")
     }
 
@@ -55,6 +57,10 @@ impl Runtime for Gemini {
 
     fn usable(&self, window: u64) -> u64 {
         window / 2
+    }
+
+    fn install(&self) -> Option<&'static str> {
+        Some("npm install -g @google/gemini-cli")
     }
 
     fn program(&self, turn: &Turn<'_>) -> Program {
@@ -91,6 +97,7 @@ impl Runtime for Gemini {
             usage: Usage::default(),
             piece: String::new(),
             said: None,
+            complained: None,
             ended: None,
         }))
     }
@@ -111,7 +118,9 @@ struct Stream {
     /// What it is saying, piece by piece.
     piece: String,
     said: Option<String>,
-    ended: Option<Result<(), String>>,
+    /// The error that it told last.
+    complained: Option<String>,
+    ended: Option<Result<(), TurnFailure>>,
 }
 
 impl Reader for Stream {
@@ -144,7 +153,12 @@ impl Reader for Stream {
                 self.tell_context(sink);
             }
             "tool_result" => self.tool_result(&event, sink),
-            "error" => sink.emit(JobEvent::warning(one_line(text(&event, "message")))),
+            "error" => {
+                if text(&event, "severity") != "warning" {
+                    self.complained = some_text(&event, "message");
+                }
+                sink.emit(JobEvent::warning(one_line(text(&event, "message"))));
+            }
             "result" => self.result(&event, sink),
             "" => json::output(line, sink),
             _ => {}
@@ -152,15 +166,19 @@ impl Reader for Stream {
     }
 
     fn end(self: Box<Self>, exit: &Exit) -> TurnEnd {
-        let stream = *self;
+        let mut stream = *self;
+        if stream.ended.is_none() {
+            // One that was ended may have recorded more than it came to tell.
+            stream.read_context();
+        }
         let said = if stream.piece.is_empty() { stream.said } else { Some(stream.piece) };
         let error = match stream.ended {
             Some(Ok(())) => None,
-            Some(Err(error)) => Some(Failure::Other(error)),
-            None if exit.stderr.contains("Invalid session identifier") => Some(Failure::ConversationGone),
-            None if exit.stderr.contains("No previous sessions found") => Some(Failure::ConversationGone),
-            None if exit.is_success() => Some(Failure::Other("it ended without a result".into())),
-            None => Some(exit.failure()),
+            Some(Err(failure)) => Some(failure),
+            None if exit.stderr.contains("Invalid session identifier") => Some(TurnFailure::ConversationGone),
+            None if exit.stderr.contains("No previous sessions found") => Some(TurnFailure::ConversationGone),
+            None if exit.is_success() => Some(TurnFailure::NoResult),
+            None => Some(stream.complained.map_or_else(|| exit.failure_of_stream(), TurnFailure::Other)),
         };
         let summary = if error.is_none() { said } else { None };
         TurnEnd { summary, error, usage: stream.usage, ..TurnEnd::default() }
@@ -202,7 +220,8 @@ impl Stream {
             Ok(())
         } else {
             let message = some_text(&event["error"], "message");
-            Err(message.unwrap_or_else(|| format!("it ended with `{}`", one_line(text(event, "status")))))
+            let ended = || TurnFailure::EndedWith(one_line(text(event, "status")));
+            Err(message.map_or_else(ended, TurnFailure::Other))
         });
         self.tell(sink);
     }

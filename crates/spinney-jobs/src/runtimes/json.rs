@@ -60,6 +60,11 @@ pub(super) fn some_text(value: &Value, field: &str) -> Option<String> {
     Some(text(value, field)).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
+/// The text of the first of some fields that has one.
+pub(super) fn object_text(value: &Value, fields: &[&str]) -> Option<String> {
+    fields.iter().find_map(|field| some_text(value, field))
+}
+
 /// A field's number; nought when it has none.
 pub(super) fn number(value: &Value, field: &str) -> u64 {
     believed(value[field].as_u64().unwrap_or_default())

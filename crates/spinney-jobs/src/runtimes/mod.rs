@@ -12,11 +12,13 @@ macro_rules! variables {
 }
 
 mod acp;
+mod cause;
 mod claude;
 mod codex;
 mod command;
 mod gemini;
 mod json;
+pub mod mcp_server;
 mod opencode;
 mod recent;
 mod transcript;
@@ -53,8 +55,20 @@ fn check_permission_mode(runtime: &dyn Runtime, settings: &Settings, modes: &[&s
 /// Checks that a system prompt can be an argument.
 fn check_system_prompt(runtime: &dyn Runtime, settings: &Settings) -> Result<(), Unsupported> {
     if settings.system_prompt.as_ref().is_some_and(|prompt| prompt.len() > SYSTEM_PROMPT_BYTES) {
-        let what = format!("takes a system prompt of at most {SYSTEM_PROMPT_BYTES} bytes");
-        return Err(unsupported(runtime, "system_prompt", &what));
+        let most = SYSTEM_PROMPT_BYTES;
+        return Err(unsupported(runtime, "system_prompt", &format!("takes a system prompt of at most {most} bytes")));
+    }
+    Ok(())
+}
+
+/// Checks that no MCP servers are named for a runtime that can't be given any.
+fn check_no_mcp_servers(runtime: &dyn Runtime, settings: &Settings) -> Result<(), Unsupported> {
+    if settings.has_mcp_servers {
+        return Err(unsupported(
+            runtime,
+            "mcp_servers",
+            "can't be given MCP servers: name them in its own configuration",
+        ));
     }
     Ok(())
 }

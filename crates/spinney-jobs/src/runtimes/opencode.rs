@@ -6,9 +6,9 @@ use spinney_core::{JobEvent, Usage};
 use super::json::{self, number, one_line, some_text, text};
 use crate::Sink;
 use crate::runtime::{
-    Conversation, Exit, Failure, Program, Protocol, Reader, Resuming, Runtime, Settings, Turn, TurnEnd, Unsupported,
-    unsupported,
+    Conversation, Exit, Program, Protocol, Reader, Resuming, Runtime, Settings, Turn, TurnEnd, Unsupported, unsupported,
 };
+use crate::told::TurnFailure;
 
 /// Spinney's words for how much an agent may do.
 const PERMISSION_MODES: &[&str] = &["acceptEdits", "bypassPermissions", "default", "plan"];
@@ -26,6 +26,7 @@ impl Runtime for Opencode {
 
     fn check(&self, settings: &Settings) -> Result<(), Unsupported> {
         super::check_permission_mode(self, settings, PERMISSION_MODES)?;
+        super::check_no_mcp_servers(self, settings)?;
         super::check_no_tools(self, "allowed_tools", &settings.allowed_tools, "allowed")?;
         if let Some(tool) = settings.disallowed_tools.iter().find(|tool| EDITING_TOOLS.contains(&tool.as_str())) {
             return Err(unsupported(self, "disallowed_tools", &format!("forbids `{tool}` only with all of `edit`")));
@@ -73,6 +74,10 @@ impl Runtime for Opencode {
     /// Room for the longest answer that it asks for.
     fn usable(&self, window: u64) -> u64 {
         window.saturating_sub(32_000)
+    }
+
+    fn install(&self) -> Option<&'static str> {
+        Some("npm install -g opencode-ai")
     }
 
     fn program(&self, turn: &Turn<'_>) -> Program {
@@ -130,8 +135,9 @@ struct Stream {
     said: Option<String>,
     /// Why the last step was over.
     reason: Option<String>,
+    /// The tool that it was refused last.
     denied: Option<String>,
-    error: Option<String>,
+    error: Option<TurnFailure>,
 }
 
 impl Reader for Stream {
@@ -155,7 +161,7 @@ impl Reader for Stream {
             "error" => {
                 let error = &event["error"];
                 let message = some_text(&error["data"], "message").or_else(|| some_text(error, "name"));
-                self.error = Some(message.unwrap_or_else(|| "it failed".to_owned()));
+                self.error = Some(message.map_or(TurnFailure::ProgramFailed, TurnFailure::Other));
             }
             "" => json::output(line, sink),
             _ => {}
@@ -164,16 +170,16 @@ impl Reader for Stream {
 
     fn end(self: Box<Self>, exit: &Exit) -> TurnEnd {
         let error = match (self.error, self.reason.as_deref()) {
-            (Some(error), _) => Some(Failure::Other(error)),
-            (None, _) if exit.stderr.contains("Session not found") => Some(Failure::ConversationGone),
-            (None, _) if !exit.is_success() => Some(exit.failure()),
+            (Some(error), _) => Some(error),
+            (None, _) if exit.stderr.contains("Session not found") => Some(TurnFailure::ConversationGone),
+            (None, _) if !exit.is_success() => Some(exit.failure_of_stream()),
             (None, Some("stop")) => None,
             // Where a question is refused it ends as if all were well.
-            (None, reason) => Some(Failure::Other(match (self.denied, reason) {
-                (Some(denied), _) => format!("it stopped when it was refused {denied}"),
-                (None, Some(reason)) => format!("it stopped with `{}`", one_line(reason)),
-                (None, None) => "it ended without an answer".to_owned(),
-            })),
+            (None, reason) => Some(match (self.denied, reason) {
+                (Some(tool), _) => TurnFailure::StoppedWhenRefused { tool },
+                (None, Some(reason)) => TurnFailure::StoppedWith(one_line(reason)),
+                (None, None) => TurnFailure::NoAnswer,
+            }),
         };
         let summary = if error.is_none() { self.said } else { None };
         TurnEnd { summary, error, usage: self.usage, ..TurnEnd::default() }
@@ -190,7 +196,7 @@ impl Stream {
         let said = if is_error { text(state, "error") } else { text(state, "output") };
         sink.emit(JobEvent::ToolUse { id: id.clone(), tool: tool.clone(), detail: detail.clone() });
         if is_error && said.contains("rejected permission") {
-            self.denied = Some(format!("`{tool}`"));
+            self.denied = Some(tool.clone());
             sink.emit(JobEvent::PermissionDenied { tool, detail });
         } else if tool == "invalid" {
             // A tool that is forbidden is not offered; the model that asks for it anyway gets this one.

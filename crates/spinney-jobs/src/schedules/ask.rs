@@ -1,5 +1,6 @@
 //! What can be asked about schedules, from wherever. Nothing here is slow: to run one now is to have the next tick do it.
 
+use async_recursion::async_recursion as boxed;
 use spinney_core::config::ScheduleConfig;
 use spinney_core::{AgentName, Event, RepositoryName, Schedule, ScheduleName, Timestamp};
 use spinney_engine::{Check, Engine, Mark};
@@ -35,6 +36,7 @@ pub struct Listing {
 
 impl Schedules<'_> {
     /// Lists what is configured. One that no tick has seen yet is told as it would be planned now.
+    #[boxed]
     pub async fn list(&self) -> Result<Listing> {
         let engine = self.jobs.engine;
         let found = self.load_configured(false).await?;
@@ -54,6 +56,7 @@ impl Schedules<'_> {
     }
 
     /// Tells of each schedule that can't run, until somebody does something about it.
+    #[boxed]
     pub async fn diagnose(&self) -> Result<Vec<Check>> {
         let problems = self.load_configured(false).await?.problems;
         // What is wrong with a whole repository is told elsewhere.
@@ -62,11 +65,13 @@ impl Schedules<'_> {
     }
 
     /// Has the next tick start it, paused or not.
+    #[boxed]
     pub async fn run_now(&self, which: &Selector) -> Result<Listed> {
         self.change(which, Event::ScheduleAsked, |_, row| row.asked = true).await
     }
 
-    /// Starts it no more by itself.
+    /// Pauses it.
+    #[boxed]
     pub async fn pause(&self, which: &Selector, reason: &str) -> Result<Listed> {
         self.change(which, Event::SchedulePaused, |_, row| {
             (row.paused, row.pause_reason) = (true, Some(reason.to_owned()));
@@ -74,7 +79,8 @@ impl Schedules<'_> {
         .await
     }
 
-    /// Starts it by itself again, from now on.
+    /// Resumes it, from now on.
+    #[boxed]
     pub async fn resume(&self, which: &Selector) -> Result<Listed> {
         let resumed = |configured: &Configured, row: &mut Schedule| {
             (row.paused, row.pause_reason, row.failures) = (false, None, 0);
@@ -122,6 +128,7 @@ impl Schedules<'_> {
 
 /// Writes what a person did to a schedule, or to a chore, into its row and into the audit log; `false` when somebody else
 /// changed it meanwhile.
+#[boxed]
 pub async fn write_change(engine: &Engine, row: &mut Schedule, what: ScheduleChange) -> Result<bool> {
     let mut db = engine.store().write().await?;
     if !db.update_schedule(row).await? {

@@ -61,7 +61,7 @@ impl fmt::Display for Problem {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct AllConfigured {
     pub schedules: Vec<Configured>,
     pub problems: Vec<Problem>,
 }
@@ -69,8 +69,8 @@ pub(super) struct Found {
 impl Schedules<'_> {
     /// Loads what is configured. Who only asks does not wait for clones: a schedule whose clone is still to be made is a
     /// problem, until a tick has made it.
-    pub(super) async fn load_configured(&self, clones: bool) -> Result<Found> {
-        let mut found = Found::default();
+    pub(super) async fn load_configured(&self, clones: bool) -> Result<AllConfigured> {
+        let mut found = AllConfigured::default();
         for repository in self.jobs.engine.repositories().await? {
             if !repository.common_dir.exists() {
                 continue;
@@ -88,11 +88,11 @@ impl Schedules<'_> {
 
     pub(super) async fn context(&self, repository: &RepositoryName) -> Result<Context> {
         let engine = self.jobs.engine;
-        Ok(engine.repository(Some(&repository.to_string()), engine.home().root()).await?)
+        Ok(engine.find_context(Some(&repository.to_string()), engine.home().root()).await?)
     }
 
     /// What a repository's own file says.
-    fn add_own(&self, context: &Context, found: &mut Found) {
+    fn add_own(&self, context: &Context, found: &mut AllConfigured) {
         for (agent, config) in &context.config().agents {
             let own = |name: &&ScheduleName| context.resolved.is_of_repository(agent, name);
             let own = config.schedules.keys().filter(own);
@@ -101,7 +101,7 @@ impl Schedules<'_> {
     }
 
     /// What the operator's file says, each of its agents for the repository that it works on.
-    async fn add_operators(&self, found: &mut Found, clones: bool) {
+    async fn add_operators(&self, found: &mut AllConfigured, clones: bool) {
         let agents = self.jobs.engine.config().agents.iter().filter(|(_, config)| !config.schedules.is_empty());
         for (agent, config) in agents {
             match self.repository_of(agent, config, clones).await {
@@ -134,16 +134,10 @@ impl Schedules<'_> {
             return known.ok_or_else(|| Error::NotClonedYet { agent: agent.to_string(), url: url.clone() });
         }
         if !Path::new(&directory.root).is_absolute() {
-            return Err(Error::Refused {
-                message: format!("agent `{agent}` is one for every repository: it is not known which one is meant"),
-                advice: Advice::Configuration(format!(
-                    "set `agents.{agent}.working_directory` to the path of a repository, or write the schedule into its \
-                     `spinney.toml`"
-                )),
-            });
+            return Err(Error::AnyRepository { agent: agent.clone() });
         }
         let engine = self.jobs.engine;
-        Ok(engine.repository(Some(&directory.root), engine.home().root()).await?)
+        Ok(engine.find_context(Some(&directory.root), engine.home().root()).await?)
     }
 
     fn configured(

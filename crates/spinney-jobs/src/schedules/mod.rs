@@ -19,6 +19,7 @@ mod settle;
 
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use spinney_core::{Schedule, Timestamp};
 use spinney_store::Ownable;
 
@@ -53,6 +54,7 @@ impl<'e> Schedules<'e> {
     }
 
     /// Settles what ended, starts what is due, and says when to look again at the latest.
+    #[boxed]
     pub async fn tick(&self, now: Timestamp) -> Result<Timestamp> {
         let Some(_owned) = self.jobs.engine.ownership().take(Ownable::Schedules)? else { return Ok(now.plus(BUSY)) };
         let mut wake = now.plus(LOOK_AGAIN);

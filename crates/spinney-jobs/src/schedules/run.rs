@@ -18,6 +18,7 @@ use super::report::{Report, RunOutcome};
 use super::settle::LEASE;
 use super::{Schedules, plan};
 use crate::sources::{self, Item, Ticket};
+use crate::told::Idle;
 use crate::{Busy, Error, Jobs, NewJob, Result, events};
 
 /// So many items are asked for in vain in one run; the next one goes on behind them.
@@ -33,13 +34,12 @@ enum Run {
 }
 
 impl Schedules<'_> {
-    /// Starts a schedule, unless its last job is still at it.
+    /// Starts a schedule, unless its last job still runs.
     pub(super) async fn run(&self, configured: &Configured, row: &mut Schedule, now: Timestamp) -> Result<()> {
         row.asked = false;
         row.planned_at = plan::next(&configured.config, &configured.key, now);
         if let Some(job) = row.last_job_id.clone().filter(|_| plan::is_open(row)) {
-            let message = format!("job {job} is still at it");
-            row.last_report = Report::new(RunOutcome::Skipped, Some(message)).json();
+            row.last_report = self.idle(RunOutcome::Skipped, &Idle::StillAtIt(job)).json();
             self.write(row).await?;
             return Ok(());
         }
@@ -123,14 +123,14 @@ impl Schedules<'_> {
         let Some(config) = &configured.config.work_source else {
             return match self.submit(configured, context, id, None).await {
                 Ok(()) => Ok(Run::Started { item: None }),
-                Err(error @ Error::Held { .. }) => Ok(skipped(error.to_string())),
+                Err(error @ Error::Held { .. }) => Ok(skipped(&error)),
                 Err(error) => Err(error),
             };
         };
-        let source = sources::open(self.jobs.engine, &context, config).await?;
+        let source = sources::open(self.jobs.engine, &context, config, &self.jobs.words).await?;
         let mut ready = source.load_ready().await?;
         if ready.is_empty() {
-            return Ok(Run::None(Report::new(RunOutcome::Idle, Some("nothing is ready".to_owned()))));
+            return Ok(Run::None(self.idle(RunOutcome::Idle, &Idle::NothingReady)));
         }
         if let Some(at) = behind.and_then(|behind| ready.iter().position(|item| item.key == behind)) {
             ready.rotate_left(at + 1);
@@ -162,11 +162,15 @@ impl Schedules<'_> {
             self.forget(&claim).await?;
             tries += 1;
             if tries == MAX_TRIES {
-                let message = format!("{tries} items are held by somebody else; the next run looks behind them");
-                return Ok(Run::None(Report::new(RunOutcome::Skipped, Some(message)).about(Some(item.key))));
+                let report = self.idle(RunOutcome::Skipped, &Idle::HeldByOthers { items: tries });
+                return Ok(Run::None(report.about(Some(item.key))));
             }
         }
-        Ok(skipped("all that is ready is held by somebody else".to_owned()))
+        Ok(Run::None(self.idle(RunOutcome::Skipped, &Idle::AllHeld)))
+    }
+
+    fn idle(&self, outcome: RunOutcome, idle: &Idle) -> Report {
+        Report::new(outcome, Some(self.jobs.words.idle(idle)))
     }
 
     async fn submit_item(&self, configured: &Configured, id: &JobId, item: &Item) -> Result<Run> {
@@ -176,7 +180,7 @@ impl Schedules<'_> {
                 fail::point("schedule.started")?;
                 Ok(Run::Started { item: Some(item.key.clone()) })
             }
-            Err(error @ Error::Held { .. }) => Ok(skipped(error.to_string())),
+            Err(error @ Error::Held { .. }) => Ok(skipped(&error)),
             Err(error) => Err(error),
         }
     }
@@ -198,7 +202,7 @@ impl Schedules<'_> {
         };
         let (agent, name) = (configured.key.agent.clone(), configured.key.name.clone());
         let engine = self.jobs.engine.acting_as(Actor::Schedule { agent, name });
-        let jobs = Jobs::open(&engine, self.jobs.launcher.clone())?;
+        let jobs = Jobs::open(&engine, self.jobs.launcher.clone(), self.jobs.words.clone())?;
         jobs.submit(context, new, Busy::Refuse).await.map(drop)
     }
 
@@ -233,6 +237,6 @@ fn work(configured: &Configured, item: Option<&Item>) -> Result<Option<Work>> {
     Ok(item.and_then(|item| item.work.clone()))
 }
 
-fn skipped(message: String) -> Run {
-    Run::None(Report::new(RunOutcome::Skipped, Some(message)))
+fn skipped(error: &Error) -> Run {
+    Run::None(Report::new(RunOutcome::Skipped, Some(error.to_string())))
 }

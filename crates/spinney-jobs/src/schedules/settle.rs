@@ -8,7 +8,8 @@ use spinney_engine::fail;
 use super::configured::Configured;
 use super::report::{Report, RunOutcome};
 use super::{Schedules, plan};
-use crate::sources::{self, Ticket, WorkSource};
+use crate::sources::{self, SourceFault, Ticket, WorkSource};
+use crate::told::GivenBack;
 use crate::{Error, Result};
 
 /// How long a claim holds that its node does not renew.
@@ -45,8 +46,7 @@ impl Schedules<'_> {
             _ => return,
         }
         if row.failures >= MAX_FAILURES && !row.paused {
-            let last = report.message.as_deref().map(|message| format!("; the last one: {message}"));
-            let reason = format!("it failed {} times in a row{}", row.failures, last.unwrap_or_default());
+            let reason = self.jobs.words.pause(row.failures, report.message.as_deref());
             tracing::warn!(schedule = %configured, %reason, "a schedule is paused");
             (row.paused, row.pause_reason) = (true, Some(reason));
         }
@@ -86,7 +86,7 @@ impl Schedules<'_> {
         }
         let source = self.source_of(claim).await?;
         let agent = claim.schedule.agent.clone();
-        let agent = agent.ok_or_else(|| Error::Source { message: "nobody's agent holds its item".to_owned() })?;
+        let agent = agent.ok_or(Error::Source(SourceFault::NoAgent))?;
         let (job_id, schedule) = (claim.job_id.clone(), claim.schedule.name.clone());
         let ticket = Ticket { link: self.link(&job_id), job: job_id, agent, schedule };
         match &job {
@@ -111,7 +111,7 @@ impl Schedules<'_> {
         let mut fault = None;
         for repository in repositories {
             let opened = match self.context(&repository.name).await {
-                Ok(context) => sources::open(self.jobs.engine, &context, &claim.work_source).await,
+                Ok(context) => sources::open(self.jobs.engine, &context, &claim.work_source, &self.jobs.words).await,
                 Err(error) => Err(error),
             };
             match opened {
@@ -120,18 +120,18 @@ impl Schedules<'_> {
                 Err(error) => fault = fault.or(Some(error)),
             }
         }
-        let gone = || Error::Source { message: format!("no repository leads to `{}` any more", claim.source) };
+        let gone = || Error::Source(SourceFault::Unreachable { place: claim.source.clone() });
         Err(fault.unwrap_or_else(gone))
     }
 }
 
-/// Why an item is given back, in words that anybody may read: a job's own error may tell too much.
-fn why(job: Option<&Job>) -> &'static str {
+/// Why an item is given back.
+fn why(job: Option<&Job>) -> GivenBack {
     match job.map(|job| job.status) {
-        Some(JobStatus::Cancelled) => "its job was cancelled",
-        Some(JobStatus::TimedOut) => "its job took too long",
-        Some(JobStatus::Interrupted) => "its job was interrupted",
-        Some(_) => "its job failed",
-        None => "its job never began",
+        Some(JobStatus::Cancelled) => GivenBack::Cancelled,
+        Some(JobStatus::TimedOut) => GivenBack::TimedOut,
+        Some(JobStatus::Interrupted) => GivenBack::Interrupted,
+        Some(_) => GivenBack::Failed,
+        None => GivenBack::NeverBegan,
     }
 }

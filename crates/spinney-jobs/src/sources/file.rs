@@ -14,7 +14,8 @@ use spinney_core::config::FileSource as Config;
 use spinney_core::{Job, JobId, Work};
 use spinney_engine::{Context, Engine};
 
-use super::{Doing, Item, Ticket, WorkSource};
+use super::{Doing, Item, SourceFault, Ticket, WorkSource};
+use crate::told::GivenBack;
 use crate::{Error, Result};
 
 const IN_PROGRESS: &str = "in-progress";
@@ -39,8 +40,7 @@ impl FileSource {
             && path.starts_with(root)
             && !context.is_ignored(&path.join("x.md")).await?
         {
-            let message = format!("`{}` is in the main checkout, and git does not ignore it", path.display());
-            return Err(Error::Source { message });
+            return Err(Error::Source(SourceFault::NotIgnored { path }));
         }
         Ok(Self::at(&path, engine.home().node().as_str()))
     }
@@ -138,7 +138,7 @@ impl WorkSource for FileSource {
         Box::pin(async move { self.take(item, ticket) })
     }
 
-    fn release<'a>(&'a self, item: &'a str, ticket: &'a Ticket, _why: &'a str) -> Doing<'a, ()> {
+    fn release<'a>(&'a self, item: &'a str, ticket: &'a Ticket, _why: GivenBack) -> Doing<'a, ()> {
         Box::pin(async move { self.put(item, ticket, None) })
     }
 
@@ -154,8 +154,7 @@ fn is_task(name: &str) -> bool {
 
 /// A name that stays in its directory.
 fn task(name: &str) -> Result<&str> {
-    let fault = || Error::Source { message: format!("`{}` names no task", spinney_core::names::for_message(name)) };
-    if is_task(name) { Ok(name) } else { Err(fault()) }
+    if is_task(name) { Ok(name) } else { Err(Error::Source(SourceFault::NoTask { name: name.to_owned() })) }
 }
 
 fn held(job: &JobId, name: &str) -> String {

@@ -1,36 +1,44 @@
 //! Issues on GitHub, of the repository that an agent works on.
 
+use std::sync::Arc;
+
 use spinney_core::config::GithubSource as Config;
 use spinney_core::forge::{Comment, Issue, IssueState};
 use spinney_core::{Forge, Work};
 use spinney_engine::{Context, Engine, GITHUB};
 
-use super::Doing;
 use super::board::{Board, BoardComment, BoardIssue};
 use super::issues::IssueSource;
 use super::marker::Form;
+use super::{Doing, SourceFault};
+use crate::told::Words;
 use crate::{Error, Result};
 
 /// Speaks to the forge that a repository's remote is on.
-pub(super) async fn open(engine: &Engine, context: &Context, config: &Config) -> Result<IssueSource> {
-    let fault = |message: String| Error::Source { message };
+pub(super) async fn open(
+    engine: &Engine,
+    context: &Context,
+    config: &Config,
+    words: Arc<dyn Words>,
+) -> Result<IssueSource> {
     let repository = &context.repository.name;
+    let no_forge = || Error::Source(SourceFault::NoForge { repository: repository.clone() });
     let Some(place) = engine.forge_place(context).await? else {
-        return Err(fault(format!("the remote of `{repository}` is on no forge that is configured")));
+        return Err(no_forge());
     };
     if place.kind != &GITHUB {
-        return Err(fault(format!("the remote of `{repository}` is on {}, not on GitHub", place.kind.title)));
+        let (repository, forge) = (repository.clone(), place.kind.title);
+        return Err(Error::Source(SourceFault::NotOnGithub { repository, forge }));
     }
     let found = format!("{}/{}", place.owner, place.name);
     if !config.repo.is_empty() && !config.repo.eq_ignore_ascii_case(&found) {
-        let wanted = &config.repo;
-        return Err(fault(format!("it has the issues of `{wanted}`, and the agent works on `{found}`")));
+        return Err(Error::Source(SourceFault::OtherRepository { wanted: config.repo.clone(), found }));
     }
     let Some(forge) = engine.hasty_forge(context).await? else {
-        return Err(fault(format!("the remote of `{repository}` is on no forge that is configured")));
+        return Err(no_forge());
     };
     let name = format!("github {} {}", place.api_url, found.to_lowercase());
-    Ok(IssueSource::new(name, Box::new(Github { forge }), &config.labels, &config.exclude_labels))
+    Ok(IssueSource::new(name, Box::new(Github { forge }), &config.labels, &config.exclude_labels, words))
 }
 
 #[derive(Debug)]
@@ -106,5 +114,5 @@ fn read_comment(comment: Comment) -> BoardComment {
 }
 
 fn number(text: &str) -> Result<u64> {
-    text.parse().map_err(|_| Error::Source { message: format!("`{text}` is not the number of an issue") })
+    text.parse().map_err(|_| Error::Source(SourceFault::NoNumber { text: text.to_owned() }))
 }

@@ -11,6 +11,7 @@
 //! 6. take the other label off. It has one of them at any time, and both only between the second step and this one, which
 //!    is how a death in between is told from an issue that is somebody's.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use spinney_core::Job;
@@ -21,6 +22,7 @@ use super::board::{Board, BoardComment, BoardIssue};
 use super::marker::{self, own, standing};
 use super::{Doing, Item, Ticket, WorkSource};
 use crate::Result;
+use crate::told::{Comment, GivenBack, Words};
 
 /// How long a comment may take until everybody reads it.
 const COMMENTS_SETTLE: Duration = Duration::from_millis(200);
@@ -31,11 +33,22 @@ pub struct IssueSource {
     board: Box<dyn Board>,
     labels: SourceLabels,
     exclude_labels: Vec<String>,
+    words: Arc<dyn Words>,
 }
 
 impl IssueSource {
-    pub(super) fn new(name: String, board: Box<dyn Board>, labels: &SourceLabels, exclude_labels: &[String]) -> Self {
-        Self { name, board, labels: labels.clone(), exclude_labels: exclude_labels.to_vec() }
+    pub(super) fn new(
+        name: String,
+        board: Box<dyn Board>,
+        labels: &SourceLabels,
+        exclude_labels: &[String],
+        words: Arc<dyn Words>,
+    ) -> Self {
+        Self { name, board, labels: labels.clone(), exclude_labels: exclude_labels.to_vec(), words }
+    }
+
+    fn comment(&self, ticket: &Ticket, comment: &Comment<'_>) -> String {
+        marker::write(ticket, comment, self.board.form(), self.words.as_ref())
     }
 
     /// Whether it is there to be worked on, by whomever.
@@ -61,7 +74,7 @@ impl IssueSource {
         }
         self.board.add_label(issue, &self.labels.in_progress).await?;
         fail::point("schedule.labelled")?;
-        let mine = self.board.add_comment(issue, &marker::claimed(ticket, self.board.form())).await?;
+        let mine = self.board.add_comment(issue, &self.comment(ticket, &Comment::Claimed)).await?;
         fail::point("schedule.commented")?;
         tokio::time::sleep(COMMENTS_SETTLE).await;
         let comments = self.board.fetch_comments(issue).await?;
@@ -86,7 +99,7 @@ impl IssueSource {
         Ok(true)
     }
 
-    async fn give_back(&self, issue: &str, ticket: &Ticket, why: &str) -> Result<()> {
+    async fn give_back(&self, issue: &str, ticket: &Ticket, why: GivenBack) -> Result<()> {
         let comments = self.board.fetch_comments(issue).await?;
         let Some(mine) = own(&comments, &ticket.job) else {
             return self.take_label_back(issue, &comments).await;
@@ -99,7 +112,7 @@ impl IssueSource {
             self.board.add_label(issue, &self.labels.ready).await?;
             self.board.remove_label(issue, &self.labels.in_progress).await?;
         }
-        self.board.edit_comment(&mine.id, &marker::released(ticket, why, self.board.form())).await
+        self.board.edit_comment(&mine.id, &self.comment(ticket, &Comment::GivenBack(why))).await
     }
 
     /// Undoes the label of who came no further: an issue with both labels is on its way, and nobody's without a claim.
@@ -119,7 +132,7 @@ impl IssueSource {
             self.board.remove_label(issue, &self.labels.in_progress).await?;
             self.board.close(issue).await?;
         }
-        self.board.edit_comment(&mine.id, &marker::ended(ticket, job, self.board.form())).await
+        self.board.edit_comment(&mine.id, &self.comment(ticket, &Comment::Done(&job.outcome))).await
     }
 }
 
@@ -141,7 +154,7 @@ impl WorkSource for IssueSource {
         Box::pin(self.take(&item.key, ticket))
     }
 
-    fn release<'a>(&'a self, item: &'a str, ticket: &'a Ticket, why: &'a str) -> Doing<'a, ()> {
+    fn release<'a>(&'a self, item: &'a str, ticket: &'a Ticket, why: GivenBack) -> Doing<'a, ()> {
         Box::pin(self.give_back(item, ticket, why))
     }
 

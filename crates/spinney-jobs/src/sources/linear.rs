@@ -1,21 +1,24 @@
 //! Issues of a team on Linear.
 
+use std::sync::Arc;
+
 use spinney_core::Work;
 use spinney_core::config::LinearSource as Config;
 use spinney_engine::{Engine, Linear, LinearComment, LinearIssue};
 
-use super::Doing;
 use super::board::{Board, BoardComment, BoardIssue};
 use super::issues::IssueSource;
 use super::marker::Form;
-use crate::{Error, Result, uuid};
+use super::{Doing, SourceFault};
+use crate::told::Words;
+use crate::{Error, Result};
 
-pub(super) fn open(engine: &Engine, config: &Config) -> Result<IssueSource> {
+pub(super) fn open(engine: &Engine, config: &Config, words: Arc<dyn Words>) -> Result<IssueSource> {
     let linear = engine.linear(&config.team)?;
     let api_url = engine.config().forge.of("linear").and_then(|linear| linear.api_url.as_ref());
     let name = format!("linear {} {}", api_url.map_or("", |url| url.as_str()), config.team);
     let board = Team { linear, key: config.team.clone() };
-    Ok(IssueSource::new(name, Box::new(board), &config.labels, &config.exclude_labels))
+    Ok(IssueSource::new(name, Box::new(board), &config.labels, &config.exclude_labels, words))
 }
 
 #[derive(Debug)]
@@ -28,7 +31,8 @@ struct Team {
 impl Team {
     fn number(&self, issue: &str) -> Result<u64> {
         let number = issue.strip_prefix(&self.key).and_then(|rest| rest.strip_prefix('-')?.parse().ok());
-        number.ok_or_else(|| Error::Source { message: format!("`{issue}` is not an issue of team `{}`", self.key) })
+        let fault = || SourceFault::NotOfTeam { issue: issue.to_owned(), team: self.key.clone() };
+        number.ok_or_else(|| Error::Source(fault()))
     }
 
     fn read_issue(&self, issue: LinearIssue) -> BoardIssue {
@@ -81,7 +85,7 @@ impl Board for Team {
 
     fn add_comment<'a>(&'a self, issue: &'a str, body: &'a str) -> Doing<'a, BoardComment> {
         Box::pin(async move {
-            let comment = self.linear.add_comment(self.number(issue)?, &uuid::random(), body).await?;
+            let comment = self.linear.add_comment(self.number(issue)?, &uuid::Uuid::new_v4().to_string(), body).await?;
             Ok(read_comment(comment))
         })
     }

@@ -4,10 +4,11 @@
 //! that stands is the one that counts. The first line of a comment is a marker, which pages do not show
 //! where they know comments of HTML.
 
-use spinney_core::{Job, JobId, Push};
+use spinney_core::JobId;
 
 use super::Ticket;
 use super::board::BoardComment;
+use crate::told::{Comment, Words};
 
 const CLAIM: &str = "spinney:claim";
 const RELEASED: &str = "spinney:released";
@@ -66,48 +67,30 @@ fn mark(body: &str) -> Option<(&'static str, JobId)> {
     Some((kind, job.parse().ok()?))
 }
 
-pub(super) fn claimed(ticket: &Ticket, form: Form) -> String {
-    let text = "is at work on this. Delete this comment to let somebody else take it.";
-    comment(CLAIM, form, ticket, &format!("{} {text}", who(ticket)))
-}
-
-pub(super) fn released(ticket: &Ticket, why: &str, form: Form) -> String {
-    comment(RELEASED, form, ticket, &format!("{} gave this back: {why}.", who(ticket)))
-}
-
-pub(super) fn ended(ticket: &Ticket, job: &Job, form: Form) -> String {
-    let outcome = &job.outcome;
-    let kind = if outcome.pull_request.is_some() { DELIVERED } else { DONE };
-    let came_to = match (&outcome.pull_request, outcome.push, &outcome.branch) {
-        (Some(url), _, _) => format!("its work is in {url}"),
-        (None, Some(Push::Nothing), _) => "there was nothing to change".to_owned(),
-        (None, Some(Push::Pushed), Some(branch)) => format!("its work is on the branch `{branch}`"),
-        (None, _, _) => "its work was not pushed".to_owned(),
+/// A comment, with its marker in the first line.
+pub(super) fn write(ticket: &Ticket, comment: &Comment<'_>, form: Form, words: &dyn Words) -> String {
+    let kind = match comment {
+        Comment::Claimed => CLAIM,
+        Comment::GivenBack(_) => RELEASED,
+        Comment::Done(outcome) if outcome.pull_request.is_some() => DELIVERED,
+        Comment::Done(_) => DONE,
     };
-    comment(kind, form, ticket, &format!("{} is done: {came_to}.", who(ticket)))
-}
-
-fn who(ticket: &Ticket) -> String {
-    let job = match &ticket.link {
-        Some(link) => format!("[job {}]({link})", ticket.job),
-        None => format!("job {}", ticket.job),
-    };
-    format!("Spinney's agent `{}` (schedule `{}`, {job})", ticket.agent, ticket.schedule)
-}
-
-fn comment(kind: &str, form: Form, ticket: &Ticket, text: &str) -> String {
     let (before, after) = form.around();
-    format!(
-        "{before}{kind} {}{after}
-{text}
-",
-        ticket.job
-    )
+    format!("{before}{kind} {}{after}\n{}\n", ticket.job, words.comment(ticket, comment))
 }
 
 #[cfg(test)]
 mod tests {
+    use spinney_core::Outcome;
+
     use super::*;
+    use crate::told::{Facts, GivenBack};
+
+    const FAILED: Comment<'_> = Comment::GivenBack(GivenBack::Failed);
+
+    fn claimed(ticket: &Ticket) -> String {
+        write(ticket, &Comment::Claimed, Form::Hidden, &Facts)
+    }
 
     fn ticket() -> Ticket {
         Ticket {
@@ -126,12 +109,12 @@ mod tests {
     fn a_claim_stands_until_it_is_given_back_or_done() {
         let ticket = ticket();
         let comments = |body: String| [comment(1, "bot", true, body)];
-        let claim = comments(claimed(&ticket, Form::Hidden));
+        let claim = comments(claimed(&ticket));
         assert_eq!(own(&claim, &ticket.job).map(|comment| comment.id.as_str()), Some("1"));
         assert_eq!(own(&claim, &JobId::generate()), None);
         assert_eq!(standing(&claim, "bot").len(), 1);
-        assert!(claim[0].body.contains("[job ") && claim[0].body.contains("https://spinney.example/jobs/x"));
-        let released = comments(released(&ticket, "its job failed", Form::Hidden));
+        assert!(claim[0].body.contains("https://spinney.example/jobs/x"));
+        let released = comments(write(&ticket, &FAILED, Form::Hidden, &Facts));
         assert!(standing(&released, "bot").is_empty() && own(&released, &ticket.job).is_none());
     }
 
@@ -139,10 +122,16 @@ mod tests {
     fn every_form_is_read() {
         for form in Form::ALL {
             let ticket = ticket();
-            assert_eq!(mark(&claimed(&ticket, form)), Some((CLAIM, ticket.job.clone())));
-            assert_eq!(mark(&released(&ticket, "x", form)), Some((RELEASED, ticket.job.clone())));
-            assert_eq!(mark(&format!(" {}", claimed(&ticket, form))), None);
-            assert_eq!(mark(&format!("see {}", claimed(&ticket, form))), None);
+            let claim = write(&ticket, &Comment::Claimed, form, &Facts);
+            assert_eq!(mark(&claim), Some((CLAIM, ticket.job.clone())));
+            assert_eq!(mark(&write(&ticket, &FAILED, form, &Facts)), Some((RELEASED, ticket.job.clone())));
+            let mut outcome = Outcome::default();
+            assert_eq!(mark(&write(&ticket, &Comment::Done(&outcome), form, &Facts)), Some((DONE, ticket.job.clone())));
+            outcome.pull_request = Some("https://forge.example/1".to_owned());
+            let delivered = write(&ticket, &Comment::Done(&outcome), form, &Facts);
+            assert_eq!(mark(&delivered), Some((DELIVERED, ticket.job.clone())));
+            assert_eq!(mark(&format!(" {claim}")), None);
+            assert_eq!(mark(&format!("see {claim}")), None);
         }
     }
 
@@ -150,11 +139,11 @@ mod tests {
     fn strangers_and_quotes_claim_nothing() {
         let (a, b, c) = (ticket(), ticket(), ticket());
         let comments = [
-            comment(1, "stranger", false, claimed(&a, Form::Hidden)),
-            comment(2, "member", true, format!("> {}", claimed(&b, Form::Hidden))),
+            comment(1, "stranger", false, claimed(&a)),
+            comment(2, "member", true, format!("> {}", claimed(&b))),
             comment(3, "member", true, "<!-- spinney:claim ../../x -->".to_owned()),
-            comment(4, "me", false, claimed(&b, Form::Hidden)),
-            comment(5, "member", true, claimed(&c, Form::Hidden)),
+            comment(4, "me", false, claimed(&b)),
+            comment(5, "member", true, claimed(&c)),
         ];
         assert_eq!(standing(&comments, "me"), [b.job, c.job]);
     }
@@ -165,11 +154,11 @@ mod tests {
         let delivered = format!("<!-- {DELIVERED} {} -->", a.job);
         for (bodies, expected) in [
             (vec![], false),
-            (vec![claimed(&b, Form::Hidden)], false),
-            (vec![claimed(&a, Form::Hidden)], true),
-            (vec![claimed(&a, Form::Hidden), claimed(&b, Form::Hidden)], true),
-            (vec![delivered.clone(), claimed(&b, Form::Hidden)], true),
-            (vec![released(&a, "x", Form::Hidden), claimed(&b, Form::Hidden)], false),
+            (vec![claimed(&b)], false),
+            (vec![claimed(&a)], true),
+            (vec![claimed(&a), claimed(&b)], true),
+            (vec![delivered.clone(), claimed(&b)], true),
+            (vec![write(&a, &FAILED, Form::Hidden, &Facts), claimed(&b)], false),
             (vec![delivered, format!("<!-- {DONE} {} -->", JobId::generate())], false),
         ] {
             let comments: Vec<_> = (1..).zip(bodies).map(|(id, body)| comment(id, "bot", true, body)).collect();

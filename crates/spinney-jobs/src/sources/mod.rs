@@ -5,6 +5,7 @@
 //! looks next.
 
 mod board;
+mod fault;
 mod file;
 mod github;
 mod issues;
@@ -13,13 +14,16 @@ mod marker;
 
 use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use spinney_core::config::WorkSourceConfig;
 use spinney_core::{AgentName, Job, JobId, ScheduleName, Work};
 use spinney_engine::{Context, Engine};
 
 use crate::Result;
+use crate::told::{GivenBack, Words};
 
+pub use fault::SourceFault;
 pub use file::FileSource;
 pub use issues::IssueSource;
 
@@ -38,7 +42,7 @@ pub trait WorkSource: fmt::Debug + Send + Sync {
     fn claim<'a>(&'a self, item: &'a Item, ticket: &'a Ticket) -> Doing<'a, bool>;
 
     /// Gives an item back, if it is the job's, so that somebody may take it again.
-    fn release<'a>(&'a self, item: &'a str, ticket: &'a Ticket, why: &'a str) -> Doing<'a, ()>;
+    fn release<'a>(&'a self, item: &'a str, ticket: &'a Ticket, why: GivenBack) -> Doing<'a, ()>;
 
     /// Ends an item, if it is the job's: the job is done.
     fn finish<'a>(&'a self, item: &'a str, ticket: &'a Ticket, job: &'a Job) -> Doing<'a, ()>;
@@ -75,10 +79,15 @@ pub struct Ticket {
 }
 
 /// Opens the source that a schedule names, for the repository that its agent works on.
-pub async fn open(engine: &Engine, context: &Context, config: &WorkSourceConfig) -> Result<Box<dyn WorkSource>> {
+pub async fn open(
+    engine: &Engine,
+    context: &Context,
+    config: &WorkSourceConfig,
+    words: &Arc<dyn Words>,
+) -> Result<Box<dyn WorkSource>> {
     Ok(match config {
-        WorkSourceConfig::Github(config) => Box::new(github::open(engine, context, config).await?),
-        WorkSourceConfig::Linear(config) => Box::new(linear::open(engine, config)?),
+        WorkSourceConfig::Github(config) => Box::new(github::open(engine, context, config, words.clone()).await?),
+        WorkSourceConfig::Linear(config) => Box::new(linear::open(engine, config, words.clone())?),
         WorkSourceConfig::File(config) => Box::new(FileSource::open(engine, context, config).await?),
     })
 }

@@ -4,7 +4,7 @@ use spinney_app::housekeeping::{self, SweepAsked};
 use spinney_app::workspaces::{self, Removal, Why};
 use spinney_app::{Error as AppError, WorkRequest, words};
 use spinney_core::{Advice, BranchName, Consent, JobStatus, Timestamp, Work, Workspace, WorkspaceStatus};
-use spinney_engine::{Among, Context, Error as EngineError, What, plural, size};
+use spinney_engine::{Among, Context, Error as EngineError, Standing, What, plural, size};
 use spinney_jobs::Error as JobsError;
 
 use super::{Command, tell};
@@ -33,7 +33,7 @@ fn sorry(error: &dyn std::error::Error, advice: &[Advice]) -> Message {
         text = format!("{text}: {source}");
         cause = source.source();
     }
-    let message = Message::new().plain("That did not work: ").sentence(&words::plain(&text)).plain(".");
+    let message = Message::new().plain("The command failed: ").sentence(&words::plain(&text)).plain(".");
     crate::orchestrator::advised(message, advice)
 }
 
@@ -45,7 +45,7 @@ async fn done(desk: &Desk<'_>, command: &Command) -> Result<Message> {
         return repo(desk, name.as_deref()).await;
     }
     let Some(context) = &desk.repository else {
-        let names = crate::desk::names(desk.engine).await?;
+        let names = crate::conversation::desk::names(desk.engine).await?;
         return Ok(crate::orchestrator::which_repository(&names));
     };
     match command {
@@ -69,15 +69,17 @@ async fn repo(desk: &Desk<'_>, name: Option<&str>) -> Result<Message> {
             Some(context) => {
                 Message::new().plain("This is about ").code(context.repository.name.to_string()).plain(".")
             }
-            None => crate::orchestrator::which_repository(&crate::desk::names(desk.engine).await?),
+            None => crate::orchestrator::which_repository(&crate::conversation::desk::names(desk.engine).await?),
         });
     };
     if desk.is_bound_by_forge {
-        return Ok(Message::new().plain("An issue or pull request is about its own repository."));
+        return Ok(
+            Message::new().plain("/repo has no effect here: an issue or pull request always uses its own repository.")
+        );
     }
     let known = desk.engine.repositories().await?;
     let Some(repository) = known.into_iter().find(|known| known.name.to_string() == name) else {
-        let names = crate::desk::names(desk.engine).await?;
+        let names = crate::conversation::desk::names(desk.engine).await?;
         let message = Message::new().plain("I don't know ").code(words::first_line(name)).plain(". ");
         return Ok(message.then(crate::orchestrator::which_repository(&names)));
     };
@@ -97,8 +99,11 @@ async fn create(desk: &Desk<'_>, context: &Context, branch: &str) -> Result<Mess
     let work = Some(Work::branch(&branch));
     let request = WorkRequest { work, branch: Some(branch), ..WorkRequest::from(desk.platform) };
     let name = context.repository.name.to_string();
-    let own = desk.engine.repository(Some(&name), desk.engine.home().root()).await?;
+    let own = desk.engine.find_context(Some(&name), desk.engine.home().root()).await?;
     let created = workspaces::create(desk.engine, own, request, &|_| {}).await?;
+    if created.is_made() {
+        housekeeping::have_pool_filled(desk.engine, desk.jobs.launcher(), &created.context).await?;
+    }
     let how = if created.is_made() { "new" } else { "already here" };
     let resolution = created.resolution;
     let workspace = resolution.workspace;
@@ -146,6 +151,8 @@ async fn status(desk: &Desk<'_>, context: &Context) -> Result<Message> {
             context.config().limits.max_workspaces
         ),
     )];
+    let Standing { merged, stale } = housekeeping::standing(desk.engine, context).await?;
+    rows.extend([("merged", merged), ("stale", stale)].map(|(name, count)| (name, count.to_string())));
     for (name, status) in [
         ("warm", WorkspaceStatus::Warm),
         ("lost", WorkspaceStatus::Lost),
@@ -213,7 +220,11 @@ async fn remove(desk: &Desk<'_>, context: &Context, name: Option<&str>, force: b
 async fn restore(desk: &Desk<'_>, context: &Context, name: &str) -> Result<Message> {
     let Some(workspace) = find(desk, context, Some(name), Among::Removed).await? else { return Ok(Message::new()) };
     let restored = workspaces::restore(desk.engine, context, &workspace, None, &|_| {}).await?;
-    Ok(Message::new().strong(restored.name.as_str()).plain(" is back on ").code(restored.branch.as_str()).plain("."))
+    let back = Message::new().strong(restored.name.as_str()).plain(" is back on ").code(restored.branch.as_str());
+    if restored.name == workspace.name {
+        return Ok(back.plain("."));
+    }
+    Ok(back.plain("; another workspace is called ").strong(workspace.name.as_str()).plain(" by now."))
 }
 
 async fn why(desk: &Desk<'_>, context: &Context, name: &str) -> Result<Message> {
@@ -222,20 +233,24 @@ async fn why(desk: &Desk<'_>, context: &Context, name: &str) -> Result<Message> 
     let trash_for = words::days(&context.config().cleanup.trash_for.to_string());
     let message = tell::verdict(&workspace, &verdict, &trash_for);
     Ok(match forge_fault {
-        Some(fault) => message.line().plain(format!("Its pull request is taken for open: {}", words::plain(&fault))),
+        Some(fault) => message.line().plain(format!(
+            "The forge could not be asked, so its pull request counts as open: {}",
+            words::plain(&fault)
+        )),
         None => message,
     })
 }
 
 async fn sweep(desk: &Desk<'_>, context: &Context, what: What, dry_run: bool) -> Result<Message> {
-    let asked = SweepAsked { repositories: vec![context.repository.clone()], what, forget: false, dry_run };
+    let asked =
+        SweepAsked { repositories: vec![context.repository.clone()], what, forget: false, archives: false, dry_run };
     let swept = match housekeeping::sweep(desk.engine, desk.jobs, &asked, &|_| {}).await {
         Err(AppError::SweepUnderWay) => {
-            return Ok(Message::new().plain("Another sweep is under way. Try again in a moment."));
+            return Ok(Message::new().plain("Another cleanup is running. Try again in a moment."));
         }
         swept => swept?,
     };
-    Ok(tell::swept(&swept.report, &words::days(&context.config().cleanup.trash_for.to_string())))
+    Ok(tell::swept(&swept.report, dry_run, &words::days(&context.config().cleanup.trash_for.to_string())))
 }
 
 /// Ends the conversation's newest job that is not over.

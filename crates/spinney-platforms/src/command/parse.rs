@@ -56,7 +56,7 @@ pub fn parse(text: &str) -> Option<Result<Command, Usage>> {
     let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let rest = rest.trim();
     if first == "/run" {
-        let missing = Usage::Missing { command: "/run", what: "what to do" };
+        let missing = Usage::Missing { command: "/run", what: "a prompt" };
         return Some(if rest.is_empty() { Err(missing) } else { Ok(Command::Run { prompt: rest.to_owned() }) });
     }
     let words: Vec<&str> = rest.split_whitespace().collect();
@@ -73,7 +73,7 @@ pub fn parse(text: &str) -> Option<Result<Command, Usage>> {
 
 fn worktree(words: &[&str]) -> Result<Command, Usage> {
     let Some((what, rest)) = words.split_first() else {
-        return Err(Usage::Missing { command: "/worktree", what: "what to do: see `/help`" });
+        return Err(Usage::Missing { command: "/worktree", what: "a subcommand: see `/help`" });
     };
     match *what {
         "create" => one("/worktree create", "a branch", rest).map(|branch| Command::Create { branch }),
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn what_is_written_wrong_says_how_it_is_right() {
         for (text, message) in [
-            ("/worktree", "`/worktree` needs what to do: see `/help`"),
+            ("/worktree", "`/worktree` needs a subcommand: see `/help`"),
             ("/worktree destroy x", "There is no `/worktree destroy`"),
             ("/worktree create", "`/worktree create` needs a branch"),
             ("/worktree create a b", "`/worktree create` does not take `b`"),
@@ -181,7 +181,7 @@ mod tests {
             ("/worktree remove a b", "`/worktree remove` does not take `b`"),
             ("/worktree remove --all", "`/worktree remove` does not take `--all`"),
             ("/status now", "`/status` does not take `now`"),
-            ("/run", "`/run` needs what to do"),
+            ("/run", "`/run` needs a prompt"),
         ] {
             assert_eq!(parse(text).unwrap().unwrap_err().to_string(), message, "{text}");
         }

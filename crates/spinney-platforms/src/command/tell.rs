@@ -79,7 +79,8 @@ pub(super) fn reasons(reasons: &[Reason]) -> String {
 /// What went to the trash, and how it comes back.
 pub(super) fn removed(removed: &Removed, until: &str) -> Message {
     let Removed { workspace, verdict, branch_deleted } = removed;
-    let branch = if *branch_deleted { " had nothing of its own left and went too." } else { " stays." };
+    let branch =
+        if *branch_deleted { " was deleted too: it is merged or has no commits of its own." } else { " stays." };
     Message::new()
         .strong(workspace.name.as_str())
         .plain(format!(" is in the trash until {until}{}; its branch ", words::plain(&words::lost_with(verdict))))
@@ -101,16 +102,22 @@ pub(super) fn refused(workspace: &Workspace, reasons_found: &[Reason], trash_for
     message
 }
 
-/// What a sweep did.
-pub(super) fn swept(report: &Report, trash_for: &str) -> Message {
+/// What a sweep did, or would do.
+pub(super) fn swept(report: &Report, dry_run: bool, trash_for: &str) -> Message {
+    let verb = |done: &'static str, would: &'static str| if dry_run { would } else { done };
     let mut lines = Vec::new();
     for (workspace, why) in &report.removed {
-        lines.push(format!("removed {}: {}", workspace.name, words::first_line(why)));
+        lines.push(format!("{} {}: {}", verb("removed", "would remove"), workspace.name, words::first_line(why)));
     }
     for kept in &report.kept {
         let reasons: Vec<_> =
             kept.reasons.iter().map(|reason| format!("{} ({})", reason.code, reason.detail())).collect();
         lines.push(format!("kept {}: {}", kept.workspace.name, words::plain(&reasons.join(", "))));
+    }
+    for dropped in &report.branches {
+        let (branch, why) = (words::plain(dropped.branch.as_str()), words::first_line(&dropped.why));
+        let verb = verb("deleted", "would delete");
+        lines.push(format!("{verb} branch {branch} (at {}): {why}", dropped.commit.short()));
     }
     for finding in &report.findings {
         let done = finding.done.as_ref().map(|done| format!(": {done}")).unwrap_or_default();
@@ -130,6 +137,7 @@ pub(super) fn swept(report: &Report, trash_for: &str) -> Message {
     let message = Message::new().block(lines.join("\n"));
     match report.removed.len() {
         0 => message,
+        _ if dry_run => message,
         count => message.plain(format!("{} in the trash; restorable for {trash_for}.", plural(count, "workspace"))),
     }
 }
@@ -139,13 +147,13 @@ pub(super) fn help(agent: &str) -> Message {
     let lines = [
         ("/run <prompt>", "a job for this conversation; so does a mention without a command"),
         ("/cancel", "ends this conversation's job; its work stays"),
-        ("/status", "how much there is of what"),
+        ("/status", "counts of workspaces and jobs, and free disk space"),
         ("/worktree list", "the workspaces"),
         ("/worktree create <branch>", "a workspace on that branch; this conversation moves to it"),
-        ("/worktree why <name>", "may it go? every reason"),
-        ("/worktree remove [name] [--force]", "to the trash; without a name, this conversation's"),
+        ("/worktree why <name>", "whether a workspace may be removed, and why"),
+        ("/worktree remove [name] [--force]", "moves a workspace to the trash; without a name, this conversation's"),
         ("/worktree restore <name>", "brings it back"),
-        ("/worktree orphans", "what nobody knows; lists only"),
+        ("/worktree orphans", "worktrees that the store does not know; lists only"),
         ("/worktree cleanup merged|stale", "removes what is merged or stale"),
         ("/repo [name]", "which repository this is about"),
     ];

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use spinney_core::Secret;
 
-use crate::{Place, bounds};
+use crate::Place;
+use crate::http::bounds;
 
 /// Discord's bound for the name of a thread.
 const MAX_NAME_CHARS: usize = 90;

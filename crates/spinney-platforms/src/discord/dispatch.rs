@@ -1,12 +1,13 @@
 //! What the gateway tells about messages.
 
 use serde::Deserialize;
-use spinney_core::Work;
+use spinney_core::{IgnoreReason, Work};
 
 use super::PLATFORM;
 use super::address::{Address, is_snowflake};
 use super::interaction::User;
-use crate::{Author, Event, Inbound, Request, Where, bounds};
+use crate::http::bounds;
+use crate::{Author, Event, Ignored, Inbound, Request, Where};
 
 const DEFAULT: u64 = 0;
 const REPLY: u64 = 19;
@@ -55,10 +56,12 @@ struct Gone {
 
 /// What was heard, before it is known what kind of channel it was said in.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(super) enum Sent {
     /// The bot's own user.
     Ready(String),
     Message(Message),
+    /// A message that nothing is done about.
+    Ignored(Ignored),
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -83,7 +86,7 @@ enum What {
 }
 
 /// Reads one message of the gateway; none where it asks for nothing.
-pub(super) fn read(text: &str, bot: Option<&str>) -> Option<Heard> {
+pub(super) fn read(text: &str, bot: Option<&str>) -> Option<Sent> {
     let payload: Payload = serde_json::from_str(text).ok()?;
     if payload.op != 0 {
         return None;
@@ -92,17 +95,20 @@ pub(super) fn read(text: &str, bot: Option<&str>) -> Option<Heard> {
     match payload.t.as_deref()? {
         "READY" => {
             let ready: Ready = serde_json::from_str(data.get()).ok()?;
-            is_snowflake(&ready.user.id).then_some(Heard::Ready(ready.user.id))
+            is_snowflake(&ready.user.id).then_some(Sent::Ready(ready.user.id))
         }
         kind @ ("MESSAGE_CREATE" | "MESSAGE_UPDATE") => {
             let written: Written = serde_json::from_str(data.get()).ok()?;
-            written.read(kind == "MESSAGE_UPDATE", bot?).map(Heard::Message)
+            match written.read(kind == "MESSAGE_UPDATE", bot?)? {
+                Ok(message) => Some(Sent::Message(message)),
+                Err(ignored) => Some(Sent::Ignored(ignored)),
+            }
         }
         "MESSAGE_DELETE" => {
             let gone: Gone = serde_json::from_str(data.get()).ok()?;
             let is_right = is_snowflake(&gone.id) && is_snowflake(&gone.channel_id);
             is_right.then(|| {
-                Heard::Message(Message {
+                Sent::Message(Message {
                     is_direct: gone.guild_id.is_none(),
                     id: gone.id,
                     channel: gone.channel_id,
@@ -117,12 +123,18 @@ pub(super) fn read(text: &str, bot: Option<&str>) -> Option<Heard> {
 }
 
 impl Written {
-    fn read(self, is_edit: bool, bot: &str) -> Option<Message> {
+    /// None where nobody wants to know why: previews that are added, and what Discord says itself.
+    fn read(self, is_edit: bool, bot: &str) -> Option<Result<Message, Ignored>> {
         let author = self.author.as_ref()?;
-        let is_persons = !author.bot && author.id != bot && self.webhook_id.is_none();
         let ids = [&*self.id, &*self.channel_id, &*author.id];
-        if !is_persons || ![DEFAULT, REPLY].contains(&self.kind) || !ids.into_iter().all(is_snowflake) {
+        if ![DEFAULT, REPLY].contains(&self.kind) || !ids.into_iter().all(is_snowflake) {
             return None;
+        }
+        if author.id == bot {
+            return Some(Err(self.ignored(author, IgnoreReason::OwnMessage)));
+        }
+        if author.bot || self.webhook_id.is_some() {
+            return Some(Err(self.ignored(author, IgnoreReason::Bot { user: author.id.clone() })));
         }
         let is_direct = self.guild_id.is_none();
         let answers_bot = self.referenced_message.as_ref().and_then(|message| message.author.as_ref());
@@ -133,16 +145,28 @@ impl Written {
             (true, None) => return None,
             (true, Some(at)) => What::Edited { at: at.chars().take(64).collect(), asks },
             (false, _) if asks => What::Asked,
-            (false, _) => return None,
+            (false, _) if calls || is_direct => return Some(Err(self.ignored(author, IgnoreReason::NoText))),
+            (false, _) => return Some(Err(self.ignored(author, IgnoreReason::NoMention { mention: None }))),
         };
-        Some(Message {
+        Some(Ok(Message {
             text: bounds::text(&plain(&self.content, &self.mentions, bot)),
             author: bounds::author(&author.id, &author.username),
             id: self.id,
             channel: self.channel_id,
             is_direct,
             what,
-        })
+        }))
+    }
+
+    /// What is known of a message that nothing is done about.
+    fn ignored(&self, author: &User, reason: IgnoreReason) -> Ignored {
+        Ignored {
+            platform: PLATFORM,
+            delivery: format!("message:{}", self.id),
+            conversation: self.channel_id.clone(),
+            author: author.id.clone(),
+            reason,
+        }
     }
 }
 

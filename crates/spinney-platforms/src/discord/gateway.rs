@@ -12,9 +12,9 @@ use spinney_forge::http::Call;
 use tokio::sync::mpsc;
 use twilight_gateway::{ConfigBuilder, Intents, Message as Frame, Shard, ShardId};
 
-use super::dispatch::{self, Heard, Message};
-use crate::http::Api;
-use crate::{Inbound, SendError};
+use super::dispatch::{self, Message, Sent};
+use crate::http::api::Api;
+use crate::{Heard, SendError};
 
 /// What waits to be handed on.
 const QUEUE: usize = 1000;
@@ -35,7 +35,7 @@ pub(super) struct Gateway {
 }
 
 impl Gateway {
-    pub async fn listen(self, heard: mpsc::Sender<Inbound>) {
+    pub async fn listen(self, heard: mpsc::Sender<Heard>) {
         // twilight takes them for granted.
         if !has_roots() {
             tracing::error!("the system has no root certificates: Discord is not listened to");
@@ -50,14 +50,14 @@ impl Gateway {
         let shard = Shard::with_config(ShardId::ONE, config.build());
         let (sender, receiver) = mpsc::channel(QUEUE);
         tokio::select! {
-            () = read(shard, sender) => tracing::error!("Discord wants no more of this bot: check its token and intents"),
+            () = read(shard, sender, heard.clone()) => tracing::error!("Discord closed the connection for good: check the bot's token and intents"),
             () = hand_on(&self.api, receiver, heard) => {}
         }
     }
 }
 
 /// Reads until Discord refuses for good.
-async fn read(mut shard: Shard, sender: mpsc::Sender<Message>) {
+async fn read(mut shard: Shard, sender: mpsc::Sender<Message>, heard: mpsc::Sender<Heard>) {
     let mut bot: Option<String> = None;
     while let Some(frame) = shard.next().await {
         let text = match frame {
@@ -67,15 +67,20 @@ async fn read(mut shard: Shard, sender: mpsc::Sender<Message>) {
                 continue;
             }
             Err(error) => {
-                tracing::warn!(error = spinney_core::in_full(&error), "Discord's gateway can't be heard");
+                tracing::warn!(error = spinney_core::in_full(&error), "Discord's gateway can't be reached");
                 continue;
             }
         };
         let message = match dispatch::read(&text, bot.as_deref()) {
-            Some(Heard::Message(message)) => message,
-            Some(Heard::Ready(user)) => {
+            Some(Sent::Message(message)) => message,
+            Some(Sent::Ready(user)) => {
                 tracing::debug!(user, "listening to Discord");
                 bot = Some(user);
+                continue;
+            }
+            // In a crowd some are not noted: nothing else may wait for them.
+            Some(Sent::Ignored(ignored)) => {
+                let _ = heard.try_send(Err(ignored));
                 continue;
             }
             None => continue,
@@ -87,7 +92,7 @@ async fn read(mut shard: Shard, sender: mpsc::Sender<Message>) {
 }
 
 /// Hands messages on, for as long as somebody takes them.
-async fn hand_on(api: &Api, mut messages: mpsc::Receiver<Message>, heard: mpsc::Sender<Inbound>) {
+async fn hand_on(api: &Api, mut messages: mpsc::Receiver<Message>, heard: mpsc::Sender<Heard>) {
     let mut kinds: HashMap<String, bool> = HashMap::new();
     let mut asked = Asked::new();
     while let Some(message) = messages.recv().await {
@@ -118,7 +123,7 @@ async fn hand_on(api: &Api, mut messages: mpsc::Receiver<Message>, heard: mpsc::
             },
         };
         if let Some(inbound) = message.inbound(is_thread)
-            && heard.send(inbound).await.is_err()
+            && heard.send(Ok(inbound)).await.is_err()
         {
             return;
         }

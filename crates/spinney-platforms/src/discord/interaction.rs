@@ -2,11 +2,13 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use spinney_core::Work;
+use spinney_core::ignored::quoted;
+use spinney_core::{IgnoreReason, Work};
 
 use super::PLATFORM;
 use super::address::{Address, Interaction, is_snowflake};
-use crate::{Answer, Event, Inbound, Received, Refusal, Request, Where, bounds};
+use crate::http::{bounds, fault};
+use crate::{Answer, Event, Ignored, Inbound, Received, Refusal, Request, Where};
 
 const PING: u64 = 1;
 const COMMAND: u64 = 2;
@@ -72,20 +74,44 @@ struct CommandOption {
 /// Reads what was verified.
 pub(super) fn read(body: &[u8]) -> Result<Received, Refusal> {
     let sent: Sent = serde_json::from_slice(body).map_err(|_| Refusal::Malformed)?;
-    let answered = |why, answer: Value| Ok(Received { answer: Answer::Json(answer), ..Received::ignored(why) });
+    let answered = |reason, answer: Value| {
+        Ok(Received { answer: Answer::Json(answer), ..Received::ignored(sent.ignored(reason)) })
+    };
     match sent.kind {
-        PING => answered("Discord checks the address", json!({ "type": PONG })),
+        PING => answered(IgnoreReason::PlatformCheck, json!({ "type": PONG })),
         COMMAND => sent.command(),
-        AUTOCOMPLETE => answered("nothing is suggested", json!({ "type": CHOICES, "data": { "choices": [] } })),
-        _ => Ok(Received::ignored("it is no command")),
+        // It comes with each letter that somebody types.
+        AUTOCOMPLETE => answered(IgnoreReason::PlatformCheck, json!({ "type": CHOICES, "data": { "choices": [] } })),
+        _ => Ok(Received::ignored(sent.unsupported("interactions other than commands"))),
     }
 }
 
+/// What is wrong with an interaction that was refused.
+pub(super) fn fault(body: &[u8]) -> IgnoreReason {
+    fault::read::<Sent>("interaction", body).err().unwrap_or_else(|| fault::malformed("interaction", None, false))
+}
+
 impl Sent {
+    /// What is known of an interaction that nothing is done about.
+    fn ignored(&self, reason: IgnoreReason) -> Ignored {
+        let user = self.member.as_ref().map(|member| &member.user).or(self.user.as_ref());
+        Ignored {
+            platform: PLATFORM,
+            delivery: format!("interaction:{}", quoted(&self.id)),
+            conversation: self.channel_id.as_deref().map(quoted).unwrap_or_default(),
+            author: user.map(|user| quoted(&user.id)).unwrap_or_default(),
+            reason,
+        }
+    }
+
+    fn unsupported(&self, what: &str) -> Ignored {
+        self.ignored(IgnoreReason::Unsupported { what: what.to_owned() })
+    }
+
     fn command(self) -> Result<Received, Refusal> {
         let data = self.data.as_ref().ok_or(Refusal::Malformed)?;
         if data.kind.unwrap_or(TYPED) != TYPED {
-            return Ok(Received::ignored("it is no command that is typed"));
+            return Ok(Received::ignored(self.unsupported("commands of menus")));
         }
         let user = self.member.as_ref().map(|member| &member.user).or(self.user.as_ref()).ok_or(Refusal::Malformed)?;
         let channel = self.channel_id.as_deref().ok_or(Refusal::Malformed)?;

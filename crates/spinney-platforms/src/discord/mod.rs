@@ -27,10 +27,11 @@ pub use self::descriptor::DESCRIPTOR;
 use self::gateway::Gateway;
 use self::rest::Rest;
 use self::verify::Verifier;
-use crate::http::Api;
+use crate::http::api::Api;
+use crate::http::fault;
 use crate::{
-    Adapter, Answering, Author, Inbound, Limits, Listening, Message, OpenError, Place, Received, Refusal, SendError,
-    Sent,
+    Adapter, Answering, Author, Heard, Ignored, Limits, Listening, Message, OpenError, Place, Received, Refusal,
+    SendError, Sent,
 };
 
 const PLATFORM: Platform = Platform::on("discord");
@@ -106,7 +107,16 @@ impl Adapter for Discord {
         interaction::read(body)
     }
 
-    fn listen(&self, heard: mpsc::Sender<Inbound>) -> Option<Listening> {
+    fn fault(&self, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Option<Ignored> {
+        let reason = match self.receive(headers, body, now) {
+            Err(Refusal::Malformed) => interaction::fault(body),
+            Err(Refusal::ContentType) => fault::content_type(headers),
+            _ => return None,
+        };
+        Some(fault::unread(PLATFORM, body, reason))
+    }
+
+    fn listen(&self, heard: mpsc::Sender<Heard>) -> Option<Listening> {
         let gateway = Gateway { api: self.rest.api.clone(), url: self.gateway_url.clone(), token: self.token.clone() };
         Some(Box::pin(gateway.listen(heard)))
     }

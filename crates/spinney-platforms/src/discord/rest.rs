@@ -7,8 +7,9 @@ use spinney_forge::http::{Call, Reply, encode};
 
 use super::address::{Address, Interaction, Opening};
 use super::markup;
-use crate::http::Api;
-use crate::{Message, SendError, Sent, split};
+use crate::conversation::split;
+use crate::http::api::Api;
+use crate::{Message, SendError, Sent};
 
 const MAX_CHARS: usize = 2000;
 /// In minutes: one day.
@@ -25,7 +26,7 @@ const GONE: [u64; 3] = [10_008, 50_005, 50_083];
 
 /// What was said.
 #[derive(Debug, Serialize, Deserialize)]
-struct Said {
+struct SentToDiscord {
     key: String,
     parts: Vec<Part>,
 }
@@ -69,7 +70,7 @@ impl Rest {
     }
 
     pub async fn edit(&self, address: &Address, was: &Sent, message: &Message) -> Result<Sent, SendError> {
-        let was: Said =
+        let was: SentToDiscord =
             serde_json::from_value(was.0.clone()).map_err(|_| self.api.refused("what was said is unknown"))?;
         let pieces = split::pieces(&markup::render(message), MAX_CHARS);
         let mut parts = Vec::new();
@@ -192,7 +193,7 @@ impl Rest {
 }
 
 fn sent(key: &str, parts: Vec<Part>) -> Sent {
-    Sent(json!(Said { key: key.to_owned(), parts }))
+    Sent(json!(SentToDiscord { key: key.to_owned(), parts }))
 }
 
 /// What every message says beside its text: that nobody is called by it.

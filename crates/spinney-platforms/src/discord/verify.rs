@@ -4,7 +4,8 @@ use http::HeaderMap;
 use ring::signature::{ED25519, UnparsedPublicKey};
 use spinney_core::Timestamp;
 
-use crate::{Refusal, header, hex};
+use crate::Refusal;
+use crate::http::{header, hex};
 
 /// Between Discord's clock and ours, either way.
 const WINDOW_MS: u64 = 5 * 60 * 1000;

@@ -14,6 +14,13 @@ pub(super) struct Mention {
     login: String,
 }
 
+/// With the `@`.
+impl std::fmt::Display for Mention {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "@{}", self.login)
+    }
+}
+
 impl Mention {
     /// Takes it with the `@` or without.
     pub fn new(mention: &str) -> Self {

@@ -30,7 +30,8 @@ use mention::Mention;
 use parse::Reader;
 use verify::Verifier;
 
-use crate::{Adapter, Answering, Author, Inbound, Limits, Message, Place, Received, Refusal, Sent};
+use crate::http::fault;
+use crate::{Adapter, Answering, Author, Ignored, Inbound, Limits, Message, Place, Received, Refusal, Sent};
 
 pub use descriptor::DESCRIPTOR;
 
@@ -123,6 +124,16 @@ impl Adapter for GithubAdapter {
     fn receive(&self, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Result<Received, Refusal> {
         let hook = self.verifier.verify(headers, body)?;
         Reader { mention: &self.mention, marker: &self.marker, now }.read(&hook)
+    }
+
+    fn fault(&self, headers: &HeaderMap, body: &[u8], _now: Timestamp) -> Option<Ignored> {
+        let reason = match self.verifier.verify(headers, body) {
+            Ok(hook) => return Some(parse::about(&hook, parse::fault(&hook))),
+            Err(Refusal::ContentType) => fault::content_type(headers),
+            Err(Refusal::Malformed) => fault::malformed("webhook", None, false),
+            Err(_) => return None,
+        };
+        Some(fault::unread(PLATFORM, body, reason))
     }
 
     fn limits(&self) -> Limits {

@@ -1,15 +1,17 @@
 //! What a webhook of GitHub means.
 
 use serde_json::json;
-use spinney_core::{RepositoryName, Timestamp, Work};
+use spinney_core::ignored::quoted;
+use spinney_core::{IgnoreReason, RepositoryName, Timestamp, Work};
 
 use super::PLATFORM;
 use super::closing::{Home, closed_issues};
 use super::marker::Marker;
 use super::mention::Mention;
-use super::payload::{Acted, Changes, Issue, Payload, PullRequest, Text, User};
+use super::payload::{About, Acted, Changes, Issue, Payload, PullRequest, Text, User};
 use super::verify::Hook;
-use crate::{Answer, Author, Event, Inbound, Place, Pull, Received, Refusal, Request, Where};
+use crate::http::fault;
+use crate::{Answer, Author, Event, Ignored, Inbound, Place, Pull, Received, Refusal, Request, Where};
 
 /// More than GitHub lets anybody write.
 const LONGEST_TEXT: usize = 100_000;
@@ -27,7 +29,7 @@ enum Deed {
 
 /// Why nothing comes of a webhook.
 enum Nothing {
-    Ignored(&'static str),
+    Ignored(IgnoreReason),
     Refused(Refusal),
 }
 
@@ -49,7 +51,7 @@ struct Topic {
 }
 
 /// A text, and who wrote it.
-struct Said<'a> {
+struct CommentText<'a> {
     subject: String,
     user: Option<&'a User>,
     text: &'a str,
@@ -66,15 +68,17 @@ pub(super) struct Reader<'a> {
 impl Reader<'_> {
     /// Reads a webhook that was verified.
     pub fn read(&self, hook: &Hook<'_>) -> Result<Received, Refusal> {
+        let ignored = |reason| Ok(Received::ignored(about(hook, reason)));
+        let event = || quoted(hook.event);
         if hook.event == "ping" {
-            return Ok(Received::ignored("it is a ping"));
+            return ignored(IgnoreReason::PlatformCheck);
         }
         let is_known = matches!(
             hook.event,
             "issues" | "issue_comment" | "pull_request" | "pull_request_review" | "pull_request_review_comment"
         );
         if !is_known {
-            return Ok(Received::ignored("nothing is asked with this kind of event"));
+            return ignored(IgnoreReason::EventKind { event: event() });
         }
         let acted: Acted = serde_json::from_slice(&hook.payload).map_err(|_| Refusal::Malformed)?;
         let action = acted.action.unwrap_or_default();
@@ -87,16 +91,16 @@ impl Reader<'_> {
             _ => matches!(&*action, "created" | "edited" | "deleted"),
         };
         if !is_known {
-            return Ok(Received::ignored("nothing is asked with this action"));
+            return ignored(IgnoreReason::Action { event: event(), action: quoted(&action) });
         }
         let payload: Payload = serde_json::from_slice(&hook.payload).map_err(|_| Refusal::Malformed)?;
         let Ok(repository) = payload.repository.full_name.parse::<RepositoryName>() else {
-            return Ok(Received::ignored("no repository of ours has such a name"));
+            return ignored(IgnoreReason::InvalidRepository { repository: quoted(&payload.repository.full_name) });
         };
         let topic = topic(hook.event, &payload)?;
         let events = match self.events(hook.event, &action, &payload, &topic) {
             Ok(events) => events,
-            Err(Nothing::Ignored(why)) => return Ok(Received::ignored(why)),
+            Err(Nothing::Ignored(reason)) => return ignored(reason),
             Err(Nothing::Refused(refusal)) => return Err(refusal),
         };
         let full_name = &payload.repository.full_name;
@@ -126,16 +130,16 @@ impl Reader<'_> {
         payload: &Payload,
         topic: &Topic,
     ) -> Result<Vec<(Option<String>, Event)>, Nothing> {
-        let closed = |is_merged| (None, Event::Closed { work: topic.work.clone(), is_merged });
+        let closed = |merged| (None, Event::Closed { work: topic.work.clone(), merged });
         let text = |kind: &str, text: &Option<Text>, deed| {
             let said = said_in(kind, text.as_ref().ok_or(Refusal::Malformed)?, topic);
             Ok(vec![self.said(deed, &said, payload, topic)?])
         };
         match (event, action) {
-            ("issues", "closed") => Ok(vec![closed(false)]),
+            ("issues", "closed") => Ok(vec![closed(None)]),
             ("issues", _) => {
                 let issue = payload.issue.as_ref().ok_or(Refusal::Malformed)?;
-                let said = Said {
+                let said = CommentText {
                     subject: format!("issue:{}", issue.id),
                     user: issue.user.as_ref(),
                     text: issue.body.as_deref().unwrap_or_default(),
@@ -147,17 +151,17 @@ impl Reader<'_> {
                     // What was asked with it is off, and what else goes on in its conversation has no place any more.
                     _ => {
                         let gone = self.said(Deed::Gone, &said, payload, topic).ok();
-                        Ok(gone.into_iter().chain([closed(false)]).collect())
+                        Ok(gone.into_iter().chain([closed(None)]).collect())
                     }
                 }
             }
             ("pull_request", "closed") => {
                 let is_merged = payload.pull_request.as_ref().is_some_and(|pull| pull.merged_at.is_some());
-                Ok(vec![closed(is_merged)])
+                Ok(vec![closed(topic.pull.clone().filter(|_| is_merged))])
             }
             ("pull_request", _) => {
                 let found = payload.pull_request.as_ref().ok_or(Refusal::Malformed)?;
-                let said = Said {
+                let said = CommentText {
                     subject: format!("pull:{}", found.id),
                     user: found.user.as_ref(),
                     text: found.body.as_deref().unwrap_or_default(),
@@ -172,7 +176,7 @@ impl Reader<'_> {
                 let is_open = found.state != "closed";
                 let linked = topic.pull.clone().filter(|_| is_open).map(|pull| (None, Event::Linked(pull)));
                 let events: Vec<_> = linked.into_iter().chain(said).collect();
-                if events.is_empty() { Err(Nothing::Ignored("the pull request is over")) } else { Ok(events) }
+                if events.is_empty() { Err(Nothing::Ignored(IgnoreReason::PullRequestOver)) } else { Ok(events) }
             }
             ("pull_request_review", "submitted") => text("review", &payload.review, Deed::Written),
             ("pull_request_review", "edited") => text("review", &payload.review, Deed::Changed),
@@ -193,37 +197,43 @@ impl Reader<'_> {
     fn said(
         &self,
         deed: Deed,
-        said: &Said<'_>,
+        said: &CommentText<'_>,
         payload: &Payload,
         topic: &Topic,
     ) -> Result<(Option<String>, Event), Nothing> {
         let sender = &payload.sender;
         let conversation = format!("{}#{}", payload.repository.full_name, topic.number);
-        if said.user.is_some_and(|user| self.is_bot(user)) || self.marker.is_in(said.text, &conversation) {
-            return Err(Nothing::Ignored("a bot wrote it"));
+        if said.user.is_some_and(|user| self.is_own(user)) || self.marker.is_in(said.text, &conversation) {
+            return Err(Nothing::Ignored(IgnoreReason::OwnMessage));
         }
+        if let Some(bot) = said.user.filter(|user| is_bot(user)) {
+            return Err(Nothing::Ignored(IgnoreReason::Bot { user: bot.id.to_string() }));
+        }
+        let no_mention = || Nothing::Ignored(IgnoreReason::NoMention { mention: Some(self.mention.to_string()) });
         // Somebody who moves or changes another's words does not make them their own.
-        let is_own = said.user.is_some_and(|user| user.id == sender.id) && !self.is_bot(sender);
+        let is_own = said.user.is_some_and(|user| user.id == sender.id) && !self.is_own(sender) && !is_bot(sender);
         let request = self.request(said, topic);
         let event = match deed {
-            Deed::Written if !is_own => return Err(Nothing::Ignored("it came in another's name")),
-            Deed::Written => Event::Asked(request.ok_or(Nothing::Ignored("nobody asks us"))?),
+            Deed::Written if !is_own => {
+                return Err(Nothing::Ignored(IgnoreReason::OtherAuthor { user: sender.id.to_string() }));
+            }
+            Deed::Written => Event::Asked(request.ok_or_else(no_mention)?),
             Deed::Changed => {
-                let before = before(payload.changes.as_ref()).ok_or(Nothing::Ignored("its text stayed as it was"))?;
+                let before = before(payload.changes.as_ref()).ok_or(Nothing::Ignored(IgnoreReason::SameText))?;
                 let had_asked = self.mention.request(&bounded(before, LONGEST_TEXT)).is_some();
                 let request = request.filter(|_| is_own);
                 if request.is_none() && !had_asked {
-                    return Err(Nothing::Ignored("nobody asks us, nor did before"));
+                    return Err(no_mention());
                 }
                 Event::Edited { request }
             }
-            Deed::Gone if request.is_none() => return Err(Nothing::Ignored("nobody had asked us")),
+            Deed::Gone if request.is_none() => return Err(no_mention()),
             Deed::Gone => Event::Deleted,
         };
         Ok((Some(said.subject.clone()), event))
     }
 
-    fn request(&self, said: &Said<'_>, topic: &Topic) -> Option<Request> {
+    fn request(&self, said: &CommentText<'_>, topic: &Topic) -> Option<Request> {
         let text = self.mention.request(&bounded(said.text, LONGEST_TEXT))?;
         Some(Request {
             text,
@@ -235,8 +245,48 @@ impl Reader<'_> {
         })
     }
 
-    fn is_bot(&self, user: &User) -> bool {
-        user.kind == "Bot" || self.mention.is_login(&user.login)
+    fn is_own(&self, user: &User) -> bool {
+        self.mention.is_login(&user.login)
+    }
+}
+
+fn is_bot(user: &User) -> bool {
+    user.kind == "Bot"
+}
+
+/// What is known of a webhook that nothing is done about.
+pub(super) fn about(hook: &Hook<'_>, reason: IgnoreReason) -> Ignored {
+    let about: About = serde_json::from_slice(&hook.payload).unwrap_or_default();
+    let number = about.issue.or(about.pull_request).map(|topic| topic.number);
+    let conversation = match (about.repository, number) {
+        (Some(repository), Some(number)) => format!("{}#{number}", quoted(&repository.full_name)),
+        (Some(repository), None) => quoted(&repository.full_name),
+        (None, _) => String::new(),
+    };
+    let author = about.sender.map(|sender| sender.id.to_string()).unwrap_or_default();
+    Ignored { platform: PLATFORM, delivery: hook.delivery.to_owned(), conversation, author, reason }
+}
+
+/// What is wrong with a payload that was refused.
+pub(super) fn fault(hook: &Hook<'_>) -> IgnoreReason {
+    let payload = match fault::read::<Payload>(hook.event, &hook.payload) {
+        Ok(payload) => payload,
+        Err(reason) => return reason,
+    };
+    let is_issue = matches!(hook.event, "issues" | "issue_comment");
+    let number = match is_issue {
+        true => payload.issue.as_ref().map(|issue| issue.number),
+        false => payload.pull_request.as_ref().map(|pull| pull.number),
+    };
+    let topic = if is_issue { "issue" } else { "pull_request" };
+    match (number, hook.event) {
+        (None, _) => fault::malformed(hook.event, Some(topic), true),
+        (Some(0), _) => fault::malformed(hook.event, Some(&format!("{topic}.number")), false),
+        (_, "pull_request_review") if payload.review.is_none() => fault::malformed(hook.event, Some("review"), true),
+        (_, "issue_comment" | "pull_request_review_comment") if payload.comment.is_none() => {
+            fault::malformed(hook.event, Some("comment"), true)
+        }
+        _ => fault::malformed(hook.event, None, false),
     }
 }
 
@@ -274,14 +324,14 @@ fn topic(event: &str, payload: &Payload) -> Result<Topic, Refusal> {
 }
 
 /// A comment or review as a text.
-fn said_in<'a>(kind: &str, text: &'a Text, topic: &Topic) -> Said<'a> {
+fn said_in<'a>(kind: &str, text: &'a Text, topic: &Topic) -> CommentText<'a> {
     let mut context = topic.body.clone();
     if let (Some(path), Some(hunk)) = (&text.path, &text.diff_hunk) {
         let (path, hunk) = (one_line(path), bounded(hunk, LONGEST_HUNK));
         context = format!("{context}\n\n{path}:\n{hunk}");
     }
     let context = bounded(context.trim(), LONGEST_TEXT);
-    Said {
+    CommentText {
         subject: format!("{kind}:{}", text.id),
         user: text.user.as_ref(),
         text: text.body.as_deref().unwrap_or_default(),

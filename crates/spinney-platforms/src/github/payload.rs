@@ -9,6 +9,30 @@ pub(super) struct Acted {
     pub action: Option<String>,
 }
 
+/// What it is about, as far as it can be told of any.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct About {
+    pub repository: Option<AboutRepository>,
+    pub sender: Option<AboutSender>,
+    pub issue: Option<AboutTopic>,
+    pub pull_request: Option<AboutTopic>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct AboutRepository {
+    pub full_name: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct AboutSender {
+    pub id: u64,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct AboutTopic {
+    pub number: u64,
+}
+
 #[derive(Debug, Deserialize)]
 pub(super) struct Payload {
     pub repository: Repository,

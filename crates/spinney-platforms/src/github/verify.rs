@@ -6,8 +6,9 @@ use http::HeaderMap;
 use ring::hmac;
 use spinney_core::Secret;
 
-use crate::header::only;
-use crate::{Refusal, form, hex};
+use crate::Refusal;
+use crate::http::header::only;
+use crate::http::{form, hex};
 
 const SIGNATURE: &str = "x-hub-signature-256";
 const EVENT: &str = "x-github-event";

@@ -5,7 +5,7 @@ use spinney_forge::http::Call;
 
 use super::{GithubAdapter, PLATFORM};
 use crate::SendError;
-use crate::http::Api;
+use crate::http::api::Api;
 
 impl GithubAdapter {
     pub(super) async fn name(&self) -> Result<String, SendError> {
@@ -20,7 +20,7 @@ impl GithubAdapter {
             (None, None) => return Err(refused("there is no token".to_owned())),
         };
         let url = self.options.api_url(&GITHUB).parse();
-        let url = url.map_err(|_| refused("the address of its API is not one".to_owned()))?;
+        let url = url.map_err(|_| refused("the address of its API is not valid".to_owned()))?;
         let api = Api::new(PLATFORM, &url, Some("Bearer"), token, self.options.proxy.as_ref());
         let api = api.map_err(|error| refused(error.to_string()))?;
         let reply = api.ask(Call::get(path.to_owned())).await?;

@@ -4,18 +4,20 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use spinney_app::words;
 use spinney_core::event::AboutMessage;
-use spinney_core::{Delivery, DeliveryStatus, Event, Timestamp};
+use spinney_core::{Delivery, DeliveryStatus, Event, IgnoreReason, Timestamp};
 use spinney_engine::fail;
 use spinney_store::{Connection, Subject};
 
 use super::Orchestrator;
+use crate::conversation::inbox;
 use crate::{Adapter, Inbound, Message, Result, Sent};
 
 /// How an answer stands, in the delivery's row.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Standing {
+pub(super) struct Answered {
     pub sent: Option<Sent>,
     /// What it says now.
     pub said: Option<Message>,
@@ -24,9 +26,12 @@ pub(super) struct Standing {
     pub posting: bool,
     /// Whether a command was begun.
     pub begun: bool,
+    /// Why nothing was done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<IgnoreReason>,
 }
 
-impl Standing {
+impl Answered {
     pub fn of(delivery: &Delivery) -> Self {
         serde_json::from_value(delivery.answer.clone()).unwrap_or_default()
     }
@@ -47,7 +52,7 @@ impl Orchestrator {
         adapter: &dyn Adapter,
         message: Message,
     ) -> Result<()> {
-        let mut standing = Standing::of(delivery);
+        let mut standing = Answered::of(delivery);
         if standing.said.as_ref() == Some(&message) && standing.sent.is_some() {
             return Ok(());
         }
@@ -73,7 +78,7 @@ impl Orchestrator {
     }
 
     /// Writes down how an answer stands.
-    pub(super) async fn note(&self, delivery: &mut Delivery, standing: &Standing) -> Result<()> {
+    pub(super) async fn note(&self, delivery: &mut Delivery, standing: &Answered) -> Result<()> {
         delivery.answer = json!(standing);
         let mut db = self.engine().store().write().await?;
         db.update_delivery(delivery, delivery.status).await?;
@@ -97,7 +102,7 @@ impl Orchestrator {
     /// Ends a delivery; with a reason, that is told in the audit log.
     pub(super) async fn end(&self, mut delivery: Delivery, status: DeliveryStatus, why: Option<&str>) -> Result<()> {
         let before = delivery.status;
-        end(&mut delivery, status);
+        end(&mut delivery, status, None);
         let mut db = self.engine().store().write().await?;
         if db.update_delivery(&delivery, before).await?
             && let Some(why) = why
@@ -106,15 +111,34 @@ impl Orchestrator {
         }
         Ok(db.commit().await?)
     }
+
+    /// Ends a delivery that nothing is done about, and says why in the log; where somebody asked for something, in the audit
+    /// log too.
+    pub(super) async fn ignore(&self, mut delivery: Delivery, reason: IgnoreReason) -> Result<()> {
+        let before = delivery.status;
+        let is_audited = match reason {
+            IgnoreReason::UnknownRepository { .. } => Some(DeliveryStatus::Ignored),
+            IgnoreReason::NotListed { .. } | IgnoreReason::NoWriteAccess { .. } => Some(DeliveryStatus::Refused),
+            _ => None,
+        };
+        inbox::tell(delivery.platform, &delivery.id, &reason);
+        let why = words::ignored(&reason);
+        end(&mut delivery, is_audited.unwrap_or(DeliveryStatus::Ignored), Some(reason));
+        let mut db = self.engine().store().write().await?;
+        if db.update_delivery(&delivery, before).await? && is_audited.is_some() {
+            record(&mut db, &delivery, &why)?;
+        }
+        Ok(db.commit().await?)
+    }
 }
 
 /// What was said with it is no longer needed, and not kept.
-pub(super) fn end(delivery: &mut Delivery, status: DeliveryStatus) {
+pub(super) fn end(delivery: &mut Delivery, status: DeliveryStatus, reason: Option<IgnoreReason>) {
     delivery.status = status;
     delivery.ended_at = Some(Timestamp::now());
     delivery.event = json!(null);
-    let mut standing = Standing::of(delivery);
-    standing.said = None;
+    let mut standing = Answered::of(delivery);
+    (standing.said, standing.reason) = (None, reason);
     delivery.answer = json!(standing);
 }
 

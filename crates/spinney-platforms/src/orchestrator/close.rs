@@ -1,10 +1,13 @@
 //! What a pull request is tied to, and what goes when an issue or a pull request is over.
 
-use spinney_core::{Consent, Delivery, DeliveryStatus, ReasonCode, Sweep, Work, WorkKind, Workspace};
-use spinney_engine::{Among, Context, Error as EngineError, ErrorKind};
+use spinney_app::{Error as AppError, workspaces};
+use spinney_core::{
+    Consent, Delivery, DeliveryStatus, IgnoreReason, MergedPull, ReasonCode, Work, WorkKind, Workspace,
+};
+use spinney_engine::{Among, ClosedWork, Context, Error as EngineError, ErrorKind};
 
 use super::{Orchestrator, say};
-use crate::desk::{self, About};
+use crate::conversation::desk::{self, About};
 use crate::{Adapter, Inbound, Message, Pull, Result};
 
 impl Orchestrator {
@@ -17,14 +20,15 @@ impl Orchestrator {
         adapter: &dyn Adapter,
         pull: &Pull,
     ) -> Result<()> {
-        let About::Known(context) = desk::repository_of(self.engine(), adapter, inbound).await? else {
-            return self.end(delivery, DeliveryStatus::Ignored, None).await;
+        let context = match desk::repository_of(self.engine(), adapter, inbound).await? {
+            About::Known(context) => context,
+            about => return self.pass_over(delivery, about).await,
         };
         let found = if pull.is_fork { None } else { self.workspace_of(&context, pull).await? };
-        let Some(workspace) = found else { return self.end(delivery, DeliveryStatus::Ignored, None).await };
+        let Some(workspace) = found else { return self.ignore(delivery, IgnoreReason::NoWorkspace).await };
         let own = Work::pr(pull.number);
-        if !self.engine().share(&workspace, &own, &pull.closes).await? {
-            return self.end(delivery, DeliveryStatus::Ignored, None).await;
+        if !workspaces::share(self.engine(), &workspace, &own, &pull.closes).await? {
+            return self.ignore(delivery, IgnoreReason::NoWorkspace).await;
         }
         let mut db = self.engine().store().write().await?;
         let account = self.engine().account();
@@ -35,6 +39,17 @@ impl Orchestrator {
         }
         db.commit().await?;
         self.end(delivery, DeliveryStatus::Done, None).await
+    }
+
+    /// Ends what is about no repository of ours.
+    async fn pass_over(&self, delivery: Delivery, about: About) -> Result<()> {
+        match about {
+            About::NotOurs { name, remote } => {
+                let reason = IgnoreReason::UnknownRepository { repository: name.to_string(), remote };
+                self.ignore(delivery, reason).await
+            }
+            About::Known(_) | About::NobodySaid => self.end(delivery, DeliveryStatus::Done, None).await,
+        }
     }
 
     /// Another machine's workspace is that machine's to look after.
@@ -76,7 +91,7 @@ impl Orchestrator {
         let is_numbered = matches!(work.kind, WorkKind::Issue | WorkKind::Pr);
         let live = self.engine().workspaces(Some(repository), Among::Live).await?;
         if let Some(workspace) = live.iter().find(|workspace| is_numbered && had_part(workspace)) {
-            self.engine().share(workspace, work, &[]).await?;
+            workspaces::share(self.engine(), workspace, work, &[]).await?;
         }
         Ok(())
     }
@@ -89,10 +104,13 @@ impl Orchestrator {
         inbound: &Inbound,
         adapter: &dyn Adapter,
         work: &Work,
+        merged: Option<Pull>,
     ) -> Result<()> {
-        let About::Known(context) = desk::repository_of(self.engine(), adapter, inbound).await? else {
-            return self.end(delivery, DeliveryStatus::Ignored, None).await;
+        let context = match desk::repository_of(self.engine(), adapter, inbound).await? {
+            About::Known(context) => context,
+            about => return self.pass_over(delivery, about).await,
         };
+        workspaces::hear_closed(self.engine(), &context, &over(work, merged), &|_| {}).await?;
         let mut db = self.engine().store().read().await?;
         let account = self.engine().account();
         let talked_about =
@@ -150,13 +168,23 @@ impl Orchestrator {
             WorkKind::Pr => Consent::Codes([ReasonCode::OpenPullRequest].into()),
             _ => Consent::None,
         };
-        match self.engine().let_go(context, workspace, Sweep::Close, &consent, None, &|_| {}).await {
+        match workspaces::let_go_closed(self.engine(), context, workspace, &consent, &|_| {}).await {
             Ok(_) => Ok(None),
-            Err(EngineError::Refused { reasons, .. }) => Ok(Some(say::kept(work, workspace, &reasons))),
+            Err(AppError::Engine(EngineError::Refused { reasons, .. })) => {
+                Ok(Some(say::kept(work, workspace, &reasons)))
+            }
             Err(error) if error.kind() == ErrorKind::Held => Ok(Some(say::held(work, workspace, &error))),
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// What is over, as the forge told it.
+fn over(work: &Work, merged: Option<Pull>) -> ClosedWork {
+    let Some(pull) = merged else { return ClosedWork { work: work.clone(), merged: None, head: None } };
+    let head = pull.head.filter(|_| !pull.is_fork);
+    let merged = pull.sha.map(|head| MergedPull { number: pull.number, head });
+    ClosedWork { work: work.clone(), merged, head }
 }
 
 fn is_live(workspace: &Workspace) -> bool {

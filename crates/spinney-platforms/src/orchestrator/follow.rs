@@ -4,7 +4,7 @@ use spinney_app::words;
 use spinney_core::{Delivery, DeliveryStatus, Job, JobStatus, Work};
 use spinney_jobs::{Error as JobsError, Jobs};
 
-use super::answer::Standing;
+use super::answer::Answered;
 use super::{Orchestrator, inbound, say};
 use crate::{Error, Message, Result};
 
@@ -26,7 +26,7 @@ impl Orchestrator {
             }
             Err(error) => return Err(error.into()),
         };
-        let standing = Standing::of(&delivery);
+        let standing = Answered::of(&delivery);
         if job.status.is_final() {
             if jobs.may_resume(&job).await {
                 return Ok(());
@@ -63,10 +63,7 @@ impl Orchestrator {
     }
 
     async fn ending(&self, job: &Job) -> Result<Message> {
-        let workspace = match &job.workspace_id {
-            Some(id) => self.engine().store().read().await?.workspace(id).await?,
-            None => None,
-        };
+        let workspace = spinney_app::jobs::workspace_of(self.engine(), job).await?;
         let others = self.others_of(job).await?;
         Ok(say::ending(job, workspace.as_ref(), &others, &self.shared.url))
     }

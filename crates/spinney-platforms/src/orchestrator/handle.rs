@@ -3,14 +3,15 @@
 use spinney_app::jobs::JobAsked;
 use spinney_app::{Error as AppError, Prompt, WorkRequest};
 use spinney_core::config::Strangers;
-use spinney_core::{AgentName, Delivery, DeliveryStatus, JobId, JobStatus, Platform};
+use spinney_core::ignored::quoted;
+use spinney_core::{AgentName, Delivery, DeliveryStatus, IgnoreReason, JobId, JobStatus, Platform};
 use spinney_engine::{Context, fail};
 use spinney_jobs::{Busy, Error as JobsError};
 
-use super::answer::Standing;
+use super::answer::Answered;
 use super::{Orchestrator, inbound, prompt, say};
 use crate::command::{self, Command};
-use crate::desk::{self, About, Desk};
+use crate::conversation::desk::{self, About, Desk};
 use crate::{Adapter, Author, Error, Event, Inbound, Message, Request, Result, Where};
 
 /// Each is a process that waits; more come when some of them are over.
@@ -39,7 +40,7 @@ enum By {
 /// What becomes of somebody who asks.
 enum Admission {
     May,
-    MayNot,
+    MayNot(IgnoreReason),
 }
 
 impl Orchestrator {
@@ -55,7 +56,7 @@ impl Orchestrator {
                 self.end(delivery, DeliveryStatus::Done, None).await
             }
             Event::Linked(pull) => self.linked(delivery, &inbound, adapter, &pull).await,
-            Event::Closed { work, .. } => self.closed(delivery, &inbound, adapter, &work).await,
+            Event::Closed { work, merged } => self.closed(delivery, &inbound, adapter, &work, merged).await,
         }
     }
 
@@ -66,10 +67,15 @@ impl Orchestrator {
 
     /// Whether somebody may ask: they are on the list, and the platform lets them change the work.
     async fn admission(&self, inbound: &Inbound, adapter: &dyn Adapter, policy: &Policy<'_>) -> Result<Admission> {
-        if policy.allows(&inbound.author) && adapter.may_change(&inbound.place, &inbound.author).await? {
-            return Ok(Admission::May);
+        let user = quoted(&inbound.author.id);
+        if !policy.allows(&inbound.author) {
+            let key = format!("platforms.{}.allowed_users", inbound.platform);
+            return Ok(Admission::MayNot(IgnoreReason::NotListed { user, key }));
         }
-        Ok(Admission::MayNot)
+        match adapter.may_change(&inbound.place, &inbound.author).await? {
+            true => Ok(Admission::May),
+            false => Ok(Admission::MayNot(IgnoreReason::NoWriteAccess { user })),
+        }
     }
 
     async fn asked(
@@ -82,7 +88,7 @@ impl Orchestrator {
         let Some(policy) = self.policy(delivery.platform) else {
             return Err(Error::NoAdapter(delivery.platform));
         };
-        let (mut delivery, standing) = (delivery.clone(), Standing::of(&delivery));
+        let (mut delivery, standing) = (delivery.clone(), Answered::of(&delivery));
         if let (Some(message), None) = (standing.said.clone(), &standing.sent) {
             // A command was carried out, and its answer is still to be said.
             return self.answer(delivery, inbound, adapter, message, DeliveryStatus::Done).await;
@@ -93,11 +99,12 @@ impl Orchestrator {
         }
         // Before anybody is answered: nobody hears of what is not ours.
         let about = desk::repository_of(self.engine(), adapter, inbound).await?;
-        if let About::NotOurs = about {
-            return self.end(delivery, DeliveryStatus::Ignored, Some("its repository is not known here")).await;
+        if let About::NotOurs { name, remote } = about {
+            let reason = IgnoreReason::UnknownRepository { repository: name.to_string(), remote };
+            return self.ignore(delivery, reason).await;
         }
-        if let Admission::MayNot = self.admission(inbound, adapter, &policy).await? {
-            return self.refuse(delivery, inbound, adapter, policy.strangers).await;
+        if let Admission::MayNot(reason) = self.admission(inbound, adapter, &policy).await? {
+            return self.refuse(delivery, inbound, adapter, policy.strangers, reason).await;
         }
         self.touch(inbound).await?;
         adapter.complete(inbound).await?;
@@ -138,7 +145,7 @@ impl Orchestrator {
         command: &Command,
     ) -> Result<()> {
         let Some(policy) = self.policy(delivery.platform) else { return Err(Error::NoAdapter(delivery.platform)) };
-        let mut standing = Standing::of(&delivery);
+        let mut standing = Answered::of(&delivery);
         let message = if standing.begun && matches!(command, Command::Cancel | Command::Remove { .. }) {
             say::interrupted()
         } else {
@@ -178,15 +185,18 @@ impl Orchestrator {
         inbound: &Inbound,
         adapter: &dyn Adapter,
         strangers: Strangers,
+        reason: IgnoreReason,
     ) -> Result<()> {
         let mut db = self.engine().store().read().await?;
         let before = db.was_refused(delivery.platform, &delivery.conversation, &delivery.author).await?;
         drop(db);
         let mut delivery = delivery;
+        // One that is sent again was refused before.
+        let before = before || Answered::of(&delivery).sent.is_some();
         if strangers == Strangers::Refuse && !before {
             self.say(&mut delivery, inbound, adapter, say::refusal()).await?;
         }
-        self.end(delivery, DeliveryStatus::Refused, Some("its author may not ask")).await
+        self.ignore(delivery, reason).await
     }
 
     /// Notes that people talk about the conversation's workspace.
@@ -228,6 +238,7 @@ impl Orchestrator {
                     names_repository: true,
                     busy: Busy::Wait,
                     waits_for_room: true,
+                    batch: None,
                 };
                 spinney_app::jobs::submit(&self.jobs()?, context, new).await
             }
@@ -263,7 +274,7 @@ impl Orchestrator {
         if is_there || unfinished.len() < MOST_OPEN_JOBS {
             return Ok(());
         }
-        if Standing::of(delivery).sent.is_none() {
+        if Answered::of(delivery).sent.is_none() {
             self.say(delivery, inbound, adapter, say::crowded(&request.work, unfinished.len())).await?;
         }
         Err(Error::Crowded { jobs: unfinished.len() })
@@ -282,7 +293,8 @@ impl Orchestrator {
         let has_begun = self.call_off(&delivery, inbound, by).await?;
         match request {
             Some(request) if !has_begun => self.asked(delivery, inbound, adapter, request).await,
-            _ => self.end(delivery, DeliveryStatus::Ignored, None).await,
+            _ if has_begun => self.ignore(delivery, IgnoreReason::Begun).await,
+            _ => self.end(delivery, DeliveryStatus::Done, None).await,
         }
     }
 
@@ -307,7 +319,7 @@ impl Orchestrator {
                     Ok(job) => has_begun |= job.status != JobStatus::Cancelled,
                     // It waits in a crowd, and was not asked for yet.
                     Err(JobsError::UnknownJob { .. }) if !earlier.status.is_final() => {
-                        self.end(earlier.clone(), DeliveryStatus::Ignored, None).await?;
+                        self.ignore(earlier.clone(), IgnoreReason::Withdrawn).await?;
                     }
                     Err(JobsError::UnknownJob { .. }) => {}
                     Err(error) => return Err(error.into()),

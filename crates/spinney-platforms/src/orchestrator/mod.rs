@@ -37,8 +37,6 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 const LOOK_APART: Duration = Duration::from_millis(20);
 /// When nothing is open.
 const REST: Duration = Duration::from_secs(60);
-/// How long what was answered is remembered, against those who send it again.
-pub const REMEMBERED_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// From one try to the next, when a platform can't be reached.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
@@ -58,7 +56,8 @@ struct Shared {
     inbox: Inbox,
     /// What links to a job begin with.
     url: String,
-    busy: Mutex<Busy>,
+    /// Of one place, whatever the configuration.
+    busy: Arc<Mutex<Busy>>,
     permits: Arc<Semaphore>,
 }
 
@@ -86,7 +85,24 @@ impl Orchestrator {
     ) -> Self {
         let inbox = Inbox::new(engine.clone());
         let permits = Arc::new(Semaphore::new(AT_ONCE));
-        let shared = Shared { threads, launcher, adapters, inbox, url, busy: Mutex::default(), permits };
+        let shared = Shared { threads, launcher, adapters, inbox, url, busy: Arc::default(), permits };
+        Self { shared: Arc::new(shared), engine }
+    }
+
+    /// The same with another configuration, and with other adapters where they are given. What the one before is at
+    /// goes on, and is not begun again.
+    #[must_use]
+    pub fn reconfigured(&self, engine: Arc<Engine>, adapters: Option<Vec<Arc<dyn Adapter>>>, url: String) -> Self {
+        let before = &self.shared;
+        let shared = Shared {
+            threads: before.threads.clone(),
+            launcher: before.launcher.clone(),
+            adapters: adapters.unwrap_or_else(|| before.adapters.clone()),
+            inbox: before.inbox.reconfigured(engine.clone()),
+            url,
+            busy: Arc::clone(&before.busy),
+            permits: Arc::clone(&before.permits),
+        };
         Self { shared: Arc::new(shared), engine }
     }
 
@@ -111,25 +127,36 @@ impl Orchestrator {
     }
 
     fn jobs(&self) -> Result<Jobs<'_>> {
-        Ok(Jobs::open(&self.engine, self.shared.launcher.clone())?)
+        Ok(spinney_app::jobs::open(&self.engine, self.shared.launcher.clone())?)
     }
 
-    /// Attends to what comes, until the future is dropped. What is under way then is taken up by the next.
-    pub async fn run(&self) {
-        tokio::join!(self.attend_to_all(), self.listen());
-    }
-
-    /// Hears those platforms that do not call.
-    async fn listen(&self) {
+    /// Hears those platforms that do not call, until it is to end. What was heard by then is written down.
+    pub async fn listen(&self, end: impl Future<Output = ()>) {
         let (sender, mut heard) = mpsc::channel(HEARD_AT_ONCE);
         let listening: Vec<_> =
             self.shared.adapters.iter().filter_map(|adapter| adapter.listen(sender.clone())).collect();
         drop(sender);
+        let listening = async {
+            tokio::select! {
+                _ = futures_util::future::join_all(listening) => {},
+                () = end => {},
+            }
+        };
         let written = async {
-            while let Some(inbound) = heard.recv().await {
+            while let Some(heard) = heard.recv().await {
+                let inbound = match heard {
+                    Ok(inbound) => inbound,
+                    Err(ignored) => {
+                        if let Err(error) = self.shared.inbox.ignore(&ignored).await {
+                            let cause = spinney_core::in_full(&error);
+                            tracing::warn!(cause, "why a message is ignored could not be recorded");
+                        }
+                        continue;
+                    }
+                };
                 // What is not written down is lost, unless the platform tells it again.
                 while let Err(error) = self.shared.inbox.accept(std::slice::from_ref(&inbound)).await {
-                    tracing::error!(cause = %spinney_core::in_full(&error), "what was heard could not be written down");
+                    tracing::error!(cause = %spinney_core::in_full(&error), "an inbox message could not be recorded");
                     tokio::time::sleep(FIRST_PAUSE).await;
                 }
                 if let Some(adapter) = self.adapter(inbound.platform) {
@@ -137,15 +164,16 @@ impl Orchestrator {
                 }
             }
         };
-        tokio::join!(written, futures_util::future::join_all(listening));
+        tokio::join!(written, listening);
     }
 
-    async fn attend_to_all(&self) {
+    /// Attends to what comes, until the future is dropped. What is under way then goes on, and is taken up by the next.
+    pub async fn attend(&self) {
         loop {
             let open = match self.tick().await {
                 Ok(open) => open,
                 Err(error) => {
-                    tracing::error!(cause = %spinney_core::in_full(&error), "deliveries could not be looked at");
+                    tracing::error!(cause = %spinney_core::in_full(&error), "deliveries could not be read");
                     true
                 }
             };
@@ -172,14 +200,14 @@ impl Orchestrator {
             if !self.is_quiet(delivery.platform)
                 && let Some(owned) = self.take(delivery, &lane)
             {
-                self.attend(delivery.clone(), lane, owned);
+                self.attend_to(delivery.clone(), lane, owned);
             }
         }
         Ok(!open.is_empty())
     }
 
     /// Does the next step of a delivery on one of the engine's threads.
-    fn attend(&self, delivery: Delivery, lane: String, owned: Owned) {
+    fn attend_to(&self, delivery: Delivery, lane: String, owned: Owned) {
         let this = self.clone();
         tokio::spawn(async move {
             // Nobody closes it.
@@ -197,9 +225,9 @@ impl Orchestrator {
                 }
             });
             if let Err(error) = stepped.await {
-                tracing::error!(%platform, delivery = id, %error, "it broke something here");
+                tracing::error!(%platform, delivery = id, %error, "an internal error interrupted it");
                 if let Err(error) = this.give_up(platform, &id, &Error::Broken).await {
-                    tracing::error!(%platform, delivery = id, cause = %error, "that could not be written down");
+                    tracing::error!(%platform, delivery = id, cause = %error, "the outcome could not be recorded");
                 }
             }
         });
@@ -217,7 +245,7 @@ impl Orchestrator {
             Err(error) => {
                 tracing::error!(%platform, delivery = id, cause = %spinney_core::in_full(&error), "it can't be answered");
                 if let Err(error) = self.give_up(platform, id, &error).await {
-                    tracing::error!(%platform, delivery = id, cause = %error, "that could not be written down");
+                    tracing::error!(%platform, delivery = id, cause = %error, "the outcome could not be recorded");
                     self.pause(lane, &error);
                 }
             }
@@ -246,7 +274,7 @@ impl Orchestrator {
         {
             let before = delivery.status;
             let told = inbound(&delivery).ok();
-            answer::end(&mut delivery, DeliveryStatus::Failed);
+            answer::end(&mut delivery, DeliveryStatus::Failed, None);
             db.update_delivery(&delivery, before).await?;
             answer::record(&mut db, &delivery, &spinney_core::in_full(error))?;
             db.commit().await?;
@@ -264,7 +292,7 @@ impl Orchestrator {
             return;
         }
         if let Err(error) = adapter.post(&inbound.place, &delivery.id, &say::broken()).await {
-            tracing::warn!(platform = %delivery.platform, cause = %error, "nor could that be said");
+            tracing::warn!(platform = %delivery.platform, cause = %error, "the failure could not be reported either");
         }
     }
 

@@ -31,7 +31,7 @@ pub(super) fn waiting(job: &Job) -> Option<Message> {
 /// Many have asked at once.
 pub(super) fn crowded(work: &Work, jobs: usize) -> Message {
     let message = Message::new().strong(work.workspace_name().as_str()).plain(" waits: ");
-    message.plain(format!("{} are before it.", spinney_engine::plural(jobs, "job")))
+    message.plain(format!("{} are ahead of it in the queue.", spinney_engine::plural(jobs, "job")))
 }
 
 /// What makes room.
@@ -109,11 +109,14 @@ pub(super) fn ending(job: &Job, workspace: Option<&Workspace>, others: &[Work], 
         message = message.line().plain(format!("! The main checkout changed meanwhile: {}", words::plain(&escaped)));
     }
     if !matches!(job.status, JobStatus::Completed | JobStatus::Cancelled) {
-        if let Some(workspace) = workspace.filter(|workspace| workspace.status.is_live()) {
+        let has_work = |workspace: &&Workspace| workspace.status.is_live() && !job.outcome.untouched;
+        if let Some(workspace) = workspace.filter(has_work) {
             message = message.line().plain("Its work is in ").code(workspace.name.as_str()).plain(".");
         }
-        message =
-            message.line().plain("Write again to go on, or look: ").link("its log", format!("{url}/jobs/{}", job.id));
+        message = message
+            .line()
+            .plain("To continue, write again. Details: ")
+            .link("its log", format!("{url}/jobs/{}", job.id));
     } else if let Some(workspace) = workspace.filter(|workspace| workspace.status == WorkspaceStatus::Trashed) {
         message = message
             .line()
@@ -145,11 +148,11 @@ pub(super) fn kept(work: &Work, workspace: &Workspace, reasons: &[Reason]) -> Me
     if reasons.iter().filter(|reason| reason.blocks).all(|reason| reason.overridable) {
         return message.plain(". ").code(format!("{remove} --force")).plain(" moves it to the trash.");
     }
-    message.plain(". ").code(remove).plain(" moves it to the trash, once that is over.")
+    message.plain(". ").code(remove).plain(" moves it to the trash when these reasons no longer apply.")
 }
 
 /// The same, but somebody is in it.
-pub(super) fn held(work: &Work, workspace: &Workspace, error: &spinney_engine::Error) -> Message {
+pub(super) fn held(work: &Work, workspace: &Workspace, error: &spinney_app::Error) -> Message {
     let why = spinney_core::in_full(error);
     Message::new()
         .plain(format!("{} is closed. I kept its workspace ", named(work)))
@@ -163,14 +166,15 @@ pub(super) fn held(work: &Work, workspace: &Workspace, error: &spinney_engine::E
 
 /// Somebody may not ask.
 pub(super) fn refusal() -> Message {
-    Message::new().plain("I only take requests from people on my list. Ask whoever runs me to add you.")
+    Message::new()
+        .plain("I accept requests only from listed users. Ask the operator of this Spinney daemon to add you.")
 }
 
 /// Nobody said which repository is meant.
 pub(crate) fn which_repository(names: &[String]) -> Message {
     let message = Message::new().plain("Which repository is this about? Say ").code("/repo NAME").plain(" once");
     match names {
-        [] => message.plain(". There is none yet: whoever runs me has to add one."),
+        [] => message.plain(". No repository is set up yet: the operator of this Spinney daemon has to add one."),
         names => names.iter().take(10).fold(message.plain(":"), |message, name| message.plain(" ").code(name)),
     }
 }
@@ -195,12 +199,13 @@ pub(super) fn usage(usage: &Usage) -> Message {
 
 /// Something is wrong here that whoever asked can't mend.
 pub(super) fn broken() -> Message {
-    Message::new()
-        .plain("Something went wrong on my side, and I can't answer this. Whoever runs me finds it in the audit log.")
+    Message::new().plain(
+        "An internal error occurred, and I can't answer this message. The operator finds the error in the audit log.",
+    )
 }
 
 /// A command was begun before a death, and nobody knows how far it came.
 pub(super) fn interrupted() -> Message {
-    let message = Message::new().plain("I was interrupted while I did that. ").code("/worktree list");
-    message.plain(" shows what there is; write it again if it is not done.")
+    let message = Message::new().plain("The daemon stopped while it carried out this command. ").code("/worktree list");
+    message.plain(" shows the current state; send the command again if it was not carried out.")
 }

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Place, bounds};
+use crate::Place;
+use crate::http::bounds;
 
 /// A channel, and a thread there; none for commands, which are written outside of threads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,11 +1,12 @@
 //! Slash commands: a form with what was typed. They are written outside of threads, so that their conversation is the
 //! channel, and what is answered stands in it for all to see.
 
-use spinney_core::Work;
+use spinney_core::{IgnoreReason, Work};
 
 use super::PLATFORM;
 use super::address::Address;
-use crate::{Event, Inbound, Received, Refusal, Request, Where, bounds, form};
+use crate::http::{bounds, fault, form};
+use crate::{Event, Inbound, Received, Refusal, Request, Where};
 
 /// Stands before our own commands where Slack or another app has taken their names, as Slack has `/status`.
 const PREFIX: &str = "/spinney";
@@ -15,10 +16,11 @@ pub(super) fn read(body: &[u8]) -> Result<Received, Refusal> {
     let fields = form::fields(body).ok_or(Refusal::Malformed)?;
     let field = |name: &str| fields.iter().find(|(given, _)| given == name).map(|(_, value)| value.as_str());
     if field("ssl_check") == Some("1") {
-        return Ok(Received::ignored("Slack checks the certificate"));
+        return Ok(Received::ignored(fault::unread(PLATFORM, body, IgnoreReason::PlatformCheck)));
     }
     if field("payload").is_some() {
-        return Ok(Received::ignored("it is about buttons, and there are none"));
+        let reason = IgnoreReason::Unsupported { what: "buttons and menus".to_owned() };
+        return Ok(Received::ignored(fault::unread(PLATFORM, body, reason)));
     }
     let require = |name: &str| field(name).filter(|value| !value.is_empty()).ok_or(Refusal::Malformed);
     let command = require("command")?;

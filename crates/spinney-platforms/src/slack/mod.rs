@@ -23,8 +23,11 @@ use self::address::Address;
 pub use self::descriptor::DESCRIPTOR;
 use self::verify::Verifier;
 use self::web::Web;
-use crate::http::Api;
-use crate::{Adapter, Answering, Author, Limits, Message, OpenError, Place, Received, Refusal, SendError, Sent};
+use crate::http::api::Api;
+use crate::http::fault;
+use crate::{
+    Adapter, Answering, Author, Ignored, Limits, Message, OpenError, Place, Received, Refusal, SendError, Sent,
+};
 
 const PLATFORM: Platform = Platform::on("slack");
 
@@ -77,6 +80,17 @@ impl Adapter for Slack {
         }
     }
 
+    fn fault(&self, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Option<Ignored> {
+        self.verifier.verify(headers, body, now).ok()?;
+        let reason = match self.receive(headers, body, now) {
+            Err(Refusal::Malformed) if is_json(headers) => event::fault(body),
+            Err(Refusal::Malformed) => fault::malformed("slash command", None, false),
+            Err(Refusal::ContentType) => fault::content_type(headers),
+            _ => return None,
+        };
+        Some(fault::unread(PLATFORM, body, reason))
+    }
+
     fn parent(&self, place: &Place) -> Option<String> {
         Address::of(place).filter(|address| address.thread.is_some()).map(|address| address.channel)
     }
@@ -101,4 +115,9 @@ impl Adapter for Slack {
     fn edit<'a>(&'a self, place: &'a Place, sent: &'a Sent, message: &'a Message) -> Answering<'a, Sent> {
         Box::pin(async move { self.web.edit(&self.address(place)?, sent, message).await })
     }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    kind.trim_start().to_ascii_lowercase().starts_with("application/json")
 }

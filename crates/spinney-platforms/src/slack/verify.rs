@@ -4,7 +4,8 @@ use http::HeaderMap;
 use ring::hmac;
 use spinney_core::{Secret, Timestamp};
 
-use crate::{Refusal, header, hex};
+use crate::Refusal;
+use crate::http::{header, hex};
 
 const VERSION: &str = "v0";
 /// Between Slack's clock and ours, either way.

@@ -9,8 +9,9 @@ use spinney_forge::http::Call;
 
 use super::address::Address;
 use super::{PLATFORM, markup};
-use crate::http::Api;
-use crate::{Message, SendError, Sent, split};
+use crate::conversation::split;
+use crate::http::api::Api;
+use crate::{Message, SendError, Sent};
 
 /// Slack takes ten times as much; nobody reads that in one message.
 const MAX_CHARS: usize = 3900;
@@ -24,7 +25,7 @@ const PAUSE: Duration = Duration::from_secs(30);
 
 /// What was said: the times, which are the ids, of its messages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Said {
+struct SentToSlack {
     key: String,
     messages: Vec<String>,
 }
@@ -59,7 +60,7 @@ impl Web {
     }
 
     pub async fn edit(&self, address: &Address, was: &Sent, message: &Message) -> Result<Sent, SendError> {
-        let was: Said =
+        let was: SentToSlack =
             serde_json::from_value(was.0.clone()).map_err(|_| self.api.refused("what was said is unknown"))?;
         let pieces = split::pieces(&markup::render(message), MAX_CHARS);
         let mut messages = Vec::new();
@@ -203,7 +204,7 @@ impl Web {
 }
 
 fn sent(key: &str, messages: Vec<String>) -> Sent {
-    Sent(json!(Said { key: key.to_owned(), messages }))
+    Sent(json!(SentToSlack { key: key.to_owned(), messages }))
 }
 
 /// Which part of a saying a message is, by what we wrote beside it. Nobody else's message counts: only apps write metadata.

@@ -13,7 +13,7 @@ use spinney_forge::http::Call;
 
 use super::address::Address;
 use super::{PLATFORM, markup};
-use crate::http::Api;
+use crate::http::api::Api;
 use crate::{Message, SendError, Sent};
 
 /// An answer that has nothing to wait for.
@@ -34,7 +34,7 @@ const MAX_UNFINISHED: usize = 1000;
 
 /// What was said: the messages of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Said {
+struct SentToTelegram {
     key: String,
     messages: Vec<Part>,
 }
@@ -80,7 +80,7 @@ impl BotApi {
     }
 
     pub async fn post(&self, address: Address, key: &str, message: &Message) -> Result<Sent, SendError> {
-        self.tell(address, Said { key: key.to_owned(), messages: Vec::new() }, message).await
+        self.tell(address, SentToTelegram { key: key.to_owned(), messages: Vec::new() }, message).await
     }
 
     pub async fn edit(&self, address: Address, was: &Sent, message: &Message) -> Result<Sent, SendError> {
@@ -93,8 +93,8 @@ impl BotApi {
     }
 
     /// Changes the messages that are there, adds what is missing, and deletes what is too much.
-    async fn tell(&self, address: Address, was: Said, message: &Message) -> Result<Sent, SendError> {
-        let Said { key, messages } = was;
+    async fn tell(&self, address: Address, was: SentToTelegram, message: &Message) -> Result<Sent, SendError> {
+        let SentToTelegram { key, messages } = was;
         let mut messages = self.unfinished().remove(&key).unwrap_or(messages);
         let pieces = markup::render(message);
         for (index, piece) in pieces.iter().enumerate() {
@@ -115,7 +115,7 @@ impl BotApi {
         for part in messages.drain(pieces.len()..) {
             self.delete(part).await?;
         }
-        Ok(Sent(json!(Said { key, messages })))
+        Ok(Sent(json!(SentToTelegram { key, messages })))
     }
 
     async fn tell_piece(&self, address: Address, part: Option<Part>, piece: &str) -> Result<Part, SendError> {

@@ -1,6 +1,7 @@
 //! Messages in Telegram's HTML, cut where they are too long. What others wrote can neither call anybody nor be markup.
 
-use crate::{Message, Span, split};
+use crate::conversation::split;
+use crate::{Message, Span};
 
 /// Of the 4,096 units of UTF-16 that Telegram takes, not counting the markup.
 const MAX_UNITS: usize = 4000;

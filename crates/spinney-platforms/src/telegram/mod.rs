@@ -27,10 +27,11 @@ use self::bot_api::{BotApi, Me};
 pub use self::descriptor::DESCRIPTOR;
 use self::update::Bot;
 use self::verify::Verifier;
-use crate::http::Api;
+use crate::http::api::Api;
+use crate::http::fault;
 use crate::{
-    Adapter, Answering, Author, Inbound, Limits, Listening, Message, OpenError, Place, Received, Refusal, SendError,
-    Sent,
+    Adapter, Answering, Author, Heard, Ignored, Inbound, Limits, Listening, Message, OpenError, Place, Received,
+    Refusal, SendError, Sent,
 };
 
 const PLATFORM: Platform = Platform::on("telegram");
@@ -113,8 +114,17 @@ impl Adapter for Telegram {
         update::read(body, Bot { id: self.shared.id, name: self.shared.name.get().map(String::as_str) })
     }
 
+    fn fault(&self, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Option<Ignored> {
+        let reason = match self.receive(headers, body, now) {
+            Err(Refusal::Malformed) => update::fault(body),
+            Err(Refusal::ContentType) => fault::content_type(headers),
+            _ => return None,
+        };
+        Some(fault::unread(PLATFORM, body, reason))
+    }
+
     /// With a webhook, learns the bot's name and is done.
-    fn listen(&self, heard: mpsc::Sender<Inbound>) -> Option<Listening> {
+    fn listen(&self, heard: mpsc::Sender<Heard>) -> Option<Listening> {
         let (shared, is_called) = (self.shared.clone(), self.verifier.is_some());
         Some(Box::pin(async move {
             match is_called {

@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 
-use super::Shared;
 use super::bot_api::Me;
 use super::update::{self, Bot};
-use crate::{Inbound, SendError};
+use super::{PLATFORM, Shared};
+use crate::http::fault;
+use crate::{Heard, Received, Refusal, SendError};
 
 /// How long Telegram waits for something to happen.
 const WAIT: Duration = Duration::from_secs(30);
@@ -32,7 +33,7 @@ pub(super) async fn learn_name(shared: &Shared) -> String {
 }
 
 /// Hands on what happens, for as long as somebody takes it.
-pub(super) async fn listen(shared: &Shared, heard: mpsc::Sender<Inbound>) {
+pub(super) async fn listen(shared: &Shared, heard: mpsc::Sender<Heard>) {
     let name = learn_name(shared).await;
     let bot = Bot { id: shared.id, name: Some(&name) };
     let mut written = shared.written.subscribe();
@@ -63,9 +64,9 @@ pub(super) async fn listen(shared: &Shared, heard: mpsc::Sender<Inbound>) {
                 continue;
             };
             offset = offset.max(Some(id.saturating_add(1)));
-            for inbound in read(update, bot) {
-                last = Some(inbound.delivery.clone());
-                if heard.send(inbound).await.is_err() {
+            for one in read(update, bot) {
+                last = one.as_ref().map(|inbound| inbound.delivery.clone()).ok().or(last);
+                if heard.send(one).await.is_err() {
                     return;
                 }
             }
@@ -79,15 +80,14 @@ pub(super) async fn listen(shared: &Shared, heard: mpsc::Sender<Inbound>) {
     }
 }
 
-fn read(update: &Value, bot: Bot<'_>) -> Vec<Inbound> {
+fn read(update: &Value, bot: Bot<'_>) -> Vec<Heard> {
     match update::read_value(update, bot) {
-        Ok(received) => {
-            if let Some(why) = received.ignored {
-                tracing::debug!(why, "an update asks for nothing");
-            }
-            received.inbound
-        }
+        Ok(Received { inbound, ignored, .. }) => inbound.into_iter().map(Ok).chain(ignored.map(Err)).collect(),
         // It would come again and again.
+        Err(Refusal::Malformed) => {
+            let body = update.to_string();
+            vec![Err(fault::unread(PLATFORM, body.as_bytes(), update::fault(body.as_bytes())))]
+        }
         Err(refusal) => {
             tracing::warn!(why = %refusal, "an update of Telegram's is left out");
             Vec::new()
@@ -99,7 +99,7 @@ fn read(update: &Value, bot: Bot<'_>) -> Vec<Inbound> {
 async fn wait_for(
     written: &mut watch::Receiver<Option<String>>,
     last: Option<String>,
-    heard: &mpsc::Sender<Inbound>,
+    heard: &mpsc::Sender<Heard>,
 ) -> bool {
     if last.is_none() {
         return true;

@@ -339,7 +339,7 @@ fn secrets_are_what_telegram_gives() {
     {
         assert_eq!(
             open_with(token, None).unwrap_err().to_string(),
-            "a secret of telegram has characters that none has",
+            "a secret of telegram has characters that are not allowed in one",
             "{token}"
         );
     }

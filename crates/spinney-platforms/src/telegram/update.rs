@@ -2,11 +2,13 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use spinney_core::Work;
+use spinney_core::ignored::quoted;
+use spinney_core::{IgnoreReason, Work};
 
 use super::address::Address;
 use super::{PLATFORM, text};
-use crate::{Event, Inbound, Received, Refusal, Request, Where, bounds, command};
+use crate::http::{bounds, fault};
+use crate::{Event, Ignored, Inbound, Received, Refusal, Request, Where, command};
 
 /// Telegram's first words in a chat with a bot, whatever the person wanted.
 const START: &str = "/start";
@@ -22,12 +24,12 @@ pub(super) struct Bot<'a> {
 #[derive(Debug, Deserialize)]
 struct Update {
     update_id: i64,
-    message: Option<Said>,
-    edited_message: Option<Said>,
+    message: Option<UpdateMessage>,
+    edited_message: Option<UpdateMessage>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Said {
+struct UpdateMessage {
     message_id: i64,
     from: Option<User>,
     chat: Chat,
@@ -78,6 +80,11 @@ enum Call {
     Unknown,
 }
 
+/// What is wrong with an update that was refused.
+pub(super) fn fault(body: &[u8]) -> IgnoreReason {
+    fault::read::<Update>("update", body).err().unwrap_or_else(|| fault::malformed("update", None, false))
+}
+
 /// Reads what was verified.
 pub(super) fn read(body: &[u8], bot: Bot<'_>) -> Result<Received, Refusal> {
     serde_json::from_slice::<Update>(body).map_err(|_| Refusal::Malformed)?.read(bot)
@@ -93,17 +100,24 @@ impl Update {
         let (said, is_edit) = match (&self.message, &self.edited_message) {
             (Some(said), _) => (said, false),
             (None, Some(said)) => (said, true),
-            (None, None) => return Ok(Received::ignored("it is about something else than messages")),
+            (None, None) => {
+                let event = "update other than `message` and `edited_message`".to_owned();
+                return Ok(self.ignored(bot, None, IgnoreReason::EventKind { event }));
+            }
         };
-        let Some(author) = said.from.as_ref() else { return Ok(Received::ignored("nobody wrote it")) };
-        if author.is_bot || author.id == bot.id {
-            return Ok(Received::ignored("a bot wrote it"));
+        let ignored = |reason| Ok(self.ignored(bot, Some(said), reason));
+        let Some(author) = said.from.as_ref() else { return ignored(IgnoreReason::NoAuthor) };
+        if author.id == bot.id {
+            return ignored(IgnoreReason::OwnMessage);
+        }
+        if author.is_bot {
+            return ignored(IgnoreReason::Bot { user: author.id.to_string() });
         }
         if !matches!(said.chat.kind.as_str(), "private" | "group" | "supergroup") {
-            return Ok(Received::ignored("it is in no chat of people"));
+            return ignored(IgnoreReason::PlaceKind { kind: quoted(&said.chat.kind) });
         }
         if said.words().trim().is_empty() {
-            return Ok(Received::ignored("it has no words"));
+            return ignored(IgnoreReason::NoText);
         }
         let asked = match said.call(bot) {
             Call::Asks(text) => Some(text),
@@ -114,12 +128,14 @@ impl Update {
             (Some(text), false) => Event::Asked(said.request(&text)?),
             // What it said before is not told: it may have asked.
             (asked, true) => Event::Edited { request: asked.map(|text| said.request(&text)).transpose()? },
-            (None, false) => return Ok(Received::ignored("it does not call the bot")),
+            (None, false) => {
+                return ignored(IgnoreReason::NoMention { mention: bot.name.map(|name| format!("@{name}")) });
+            }
         };
         let address = said.address();
         Ok(Received::one(Inbound {
             platform: PLATFORM,
-            delivery: format!("{}:{}", bot.id, self.update_id),
+            delivery: self.delivery(bot),
             conversation: address.conversation(),
             subject: Some(said.message_id.to_string()),
             author: bounds::author(&author.id.to_string(), &author.shown()),
@@ -128,9 +144,25 @@ impl Update {
             event,
         }))
     }
+
+    fn delivery(&self, bot: Bot<'_>) -> String {
+        format!("{}:{}", bot.id, self.update_id)
+    }
+
+    /// What is known of an update that nothing is done about.
+    fn ignored(&self, bot: Bot<'_>, said: Option<&UpdateMessage>, reason: IgnoreReason) -> Received {
+        let author = said.and_then(|said| said.from.as_ref()).map(|author| author.id.to_string());
+        Received::ignored(Ignored {
+            platform: PLATFORM,
+            delivery: self.delivery(bot),
+            conversation: said.map(|said| said.address().conversation()).unwrap_or_default(),
+            author: author.unwrap_or_default(),
+            reason,
+        })
+    }
 }
 
-impl Said {
+impl UpdateMessage {
     fn words(&self) -> &str {
         self.text.as_deref().or(self.caption.as_deref()).unwrap_or_default()
     }

@@ -4,7 +4,8 @@ use http::HeaderMap;
 use ring::hmac;
 use spinney_core::Secret;
 
-use crate::{Refusal, header};
+use crate::Refusal;
+use crate::http::header;
 
 /// Of a secret, by Telegram's own bounds.
 const MAX_CHARS: usize = 256;

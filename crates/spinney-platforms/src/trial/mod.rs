@@ -16,11 +16,12 @@ use spinney_core::{Platform, Secret, Timestamp, Work};
 use spinney_forge::http::Call;
 
 pub use self::descriptor::DESCRIPTOR;
-use crate::http::Api;
-use crate::message::Span;
+use crate::conversation::message::Span;
+use crate::http::api::Api;
+use crate::http::{bounds, header};
 use crate::{
     Adapter, Answering, Author, Event, Inbound, Limits, Message, OpenError, Place, Received, Refusal, Request,
-    SendError, Sent, Where, bounds, header,
+    SendError, Sent, Where,
 };
 
 const PLATFORM: Platform = Platform::on("trial");

@@ -5,14 +5,12 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
-use spinney_app::document;
+use spinney_app::{accounts, document};
 use spinney_core::quantity::Span;
-use spinney_core::{AccountName, Scope, TokenId, TokenKind, TokenName};
-use spinney_engine::NewToken;
+use spinney_core::{AccountName, Scope, TokenName};
 use utoipa::ToSchema;
 
 use super::extract::{Body, Path};
-use super::named;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::error::{ApiError, Result};
@@ -21,11 +19,8 @@ use crate::idempotency;
 /// All accounts for the owner of the home; for others, their own.
 pub(crate) async fn list(State(app): State<App>, caller: Caller) -> Result<Json<document::Accounts>> {
     let engine = app.engine_of(&caller);
-    let accounts = match caller.account == AccountName::local() {
-        true => engine.accounts().await?,
-        false => vec![engine.require_account(&caller.account).await?],
-    };
-    Ok(Json(document::Accounts { accounts: accounts.iter().map(document::Account::of).collect() }))
+    let known = accounts::list(&engine, &caller.account).await?;
+    Ok(Json(document::Accounts { accounts: known.iter().map(document::Account::of).collect() }))
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
@@ -44,12 +39,12 @@ pub(crate) async fn create(
     if caller.account != AccountName::local() {
         return Err(ApiError::forbidden("accounts are made by the account `local` alone"));
     }
-    let account = app.engine_of(&caller).add_account(new.name).await?;
+    let account = accounts::add(&app.engine_of(&caller), new.name).await?;
     Ok((StatusCode::CREATED, Json(document::Account::of(&account))))
 }
 
 pub(crate) async fn tokens(State(app): State<App>, caller: Caller) -> Result<Json<document::Tokens>> {
-    let tokens = app.engine_of(&caller).tokens().await?;
+    let tokens = accounts::tokens(&app.engine_of(&caller)).await?;
     Ok(Json(document::Tokens { tokens: tokens.iter().map(document::Token::of).collect() }))
 }
 
@@ -73,12 +68,8 @@ pub(crate) async fn create_token(
     Body(asked): Body<AskForToken>,
 ) -> Result<Response> {
     caller.require(asked.scope)?;
-    if asked.expires.is_some_and(|expires| expires.0.is_zero()) {
-        return Err(ApiError::usage("`expires`: a token that expires at once is of no use"));
-    }
-    let time = asked.expires.map(|expires| expires.0);
-    let new = NewToken { kind: TokenKind::Api, name: asked.name, scope: asked.scope, time };
-    let (token, secret) = app.engine_of(&caller).create_token(new).await?;
+    let engine = app.engine_of(&caller);
+    let (token, secret) = accounts::create_token(&engine, asked.name, asked.scope, asked.expires).await?;
     let mut response = (StatusCode::CREATED, Json(document::CreatedToken::of(&token, &secret))).into_response();
     response.extensions_mut().insert(idempotency::Unrecorded);
     Ok(response)
@@ -89,11 +80,6 @@ pub(crate) async fn revoke_token(
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<Json<document::Token>> {
-    let engine = app.engine_of(&caller);
-    let unknown = || named::unknown("token", &id);
-    let wanted: TokenId = id.parse().map_err(|_| unknown())?;
-    if engine.tokens().await?.iter().all(|token| token.id != wanted) {
-        return Err(unknown());
-    }
-    Ok(Json(document::Token::of(&engine.revoke_token(wanted.as_str()).await?)))
+    let revoked = accounts::revoke_token_by_id(&app.engine_of(&caller), &id).await?;
+    Ok(Json(document::Token::of(&revoked)))
 }

@@ -41,7 +41,7 @@ impl<T: DeserializeOwned + Default> FromRequest<App> for OptionalBody<T> {
     async fn from_request(mut request: Request, app: &App) -> Result<Self, ApiError> {
         // The gate has read it, within its limit.
         let sent = axum::body::to_bytes(std::mem::take(request.body_mut()), usize::MAX).await;
-        let sent = sent.map_err(|_| ApiError::usage("the body breaks off"))?;
+        let sent = sent.map_err(|_| ApiError::usage("the body ended early"))?;
         if sent.is_empty() {
             return Ok(Self(T::default()));
         }

@@ -5,13 +5,12 @@ use axum::extract::State;
 use axum::response::Response;
 use serde::Deserialize;
 use spinney_app::housekeeping::{self, Purge, SweepAsked};
-use spinney_app::{Front, document};
-use spinney_core::WorkspaceStatus;
-use spinney_engine::{Patience, What};
+use spinney_app::{Front, document, repositories, workspaces};
+use spinney_core::{Timestamp, WorkspaceStatus};
+use spinney_engine::What;
 use utoipa::{IntoParams, ToSchema};
 
 use super::extract::{Body, OptionalBody, Query};
-use super::named;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::error::{ApiError, Result};
@@ -29,7 +28,7 @@ pub(crate) enum Sweep {
     Orphans,
     /// Regenerable directories of idle workspaces.
     Caches,
-    /// Merged, stale and orphans; forgets old jobs and conversations, too.
+    /// Merged, stale and orphans; forgets old jobs and conversations, and erases archives that are kept no longer, too.
     #[default]
     All,
 }
@@ -74,12 +73,13 @@ pub(crate) async fn cleanup(
     let engine = app.engine_of(&caller);
     let what = asked.what()?;
     let repositories = match &asked.repository {
-        Some(text) => vec![named::repository(&engine, text).await?],
+        Some(text) => vec![repositories::find(&engine, text).await?],
         None => engine.repositories().await?,
     };
     let own = app.clone();
     begin(&app, &caller, "cleanup", async move {
-        let sweep = SweepAsked { repositories, what, forget: asked.what == Sweep::All, dry_run: asked.dry_run };
+        let is_all = asked.what == Sweep::All;
+        let sweep = SweepAsked { repositories, what, forget: is_all, archives: is_all, dry_run: asked.dry_run };
         let swept = housekeeping::sweep(&engine, &own.jobs(&engine)?, &sweep, &|_| {}).await?;
         Answer::ok(document::Cleanup::of(&engine, &swept, asked.dry_run, Front::Api))
     })
@@ -88,7 +88,7 @@ pub(crate) async fn cleanup(
 
 pub(crate) async fn trash(State(app): State<App>, caller: Caller) -> Result<Json<document::Trash>> {
     let engine = app.engine_of(&caller);
-    let trash = engine.trash(false).await?;
+    let trash = housekeeping::trash(&engine, false).await?;
     let trash = trash.iter().map(|trashed| document::TrashedWorkspace::of(&engine, trashed)).collect();
     Ok(Json(document::Trash { trash }))
 }
@@ -116,7 +116,7 @@ pub(crate) async fn purge(
     }
     let mut named = Vec::new();
     for id in &asked.workspaces {
-        let row = named::workspace(&engine, id).await?;
+        let row = workspaces::find(&engine, id).await?;
         if row.status != WorkspaceStatus::Trashed {
             return Err(ApiError::blocked(format!("{} is not in the trash: it is {}", row.name, row.status)));
         }
@@ -130,6 +130,53 @@ pub(crate) async fn purge(
         };
         let purging = housekeeping::purge(&engine, what, &|_| {}, &|_| {}).await?;
         Answer::ok(document::Purge::of(&engine, &purging, Front::Api))
+    })
+    .await
+}
+
+/// What is erased: what is named, or was removed before a time.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EraseTrash {
+    /// The ids of workspaces in the trash, or purged from it.
+    #[serde(default)]
+    workspaces: Vec<String>,
+    /// All that was removed before this time, as `2026-01-31T00:00:00Z`.
+    before: Option<String>,
+    /// Whether it only tells what would be gone.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+pub(crate) async fn erase(State(app): State<App>, caller: Caller, Body(asked): Body<EraseTrash>) -> Result<Response> {
+    let engine = app.engine_of(&caller);
+    if asked.before.is_some() != asked.workspaces.is_empty() {
+        return Err(ApiError::usage("exactly one of `workspaces` and `before` says what is erased"));
+    }
+    let named = match &asked.before {
+        Some(text) => {
+            let before = Timestamp::parse(text)
+                .ok_or_else(|| ApiError::usage("`before` is no time such as `2026-01-31T00:00:00Z`"))?;
+            housekeeping::removed_before(&engine, None, before).await?
+        }
+        None => {
+            let mut named = Vec::new();
+            for id in &asked.workspaces {
+                let row = workspaces::find(&engine, id).await?;
+                if row.status.is_live() {
+                    let message = format!("{} is {}: only what was removed can be erased", row.name, row.status);
+                    return Err(ApiError::blocked(message));
+                }
+                named.push(row);
+            }
+            named
+        }
+    };
+    begin(&app, &caller, "trash.erase", async move {
+        Answer::ok(match asked.dry_run {
+            true => document::Erase::asked(&engine, &housekeeping::erasable(&engine, named).await, Front::Api),
+            false => document::Erase::done(&engine, &housekeeping::erase(&engine, named, &|_| {}).await, Front::Api),
+        })
     })
     .await
 }
@@ -150,7 +197,7 @@ pub(crate) async fn pools(
 ) -> Result<Response> {
     let engine = app.engine_of(&caller);
     let one = match &asked.repository {
-        Some(text) => Some(named::repository(&engine, text).await?),
+        Some(text) => Some(repositories::find(&engine, text).await?),
         None => None,
     };
     begin(&app, &caller, "pool.status", async move {
@@ -173,21 +220,20 @@ pub(crate) struct ThePool {
 
 pub(crate) async fn fill_pool(State(app): State<App>, caller: Caller, Body(asked): Body<ThePool>) -> Result<Response> {
     let engine = app.engine_of(&caller);
-    let row = named::repository(&engine, &asked.repository).await?;
+    let row = repositories::find(&engine, &asked.repository).await?;
     begin(&app, &caller, "pool.fill", async move {
         let context = engine.require_repository(&row.id).await?;
-        let (_, filled) = engine.fill_pool(context, Patience::Person, &|_| {}).await?;
-        Answer::ok(document::Filled::of(&filled.unwrap_or_default()))
+        Answer::ok(document::Filled::of(&housekeeping::fill_pool(&engine, context, &|_| {}).await?))
     })
     .await
 }
 
 pub(crate) async fn drain_pool(State(app): State<App>, caller: Caller, Body(asked): Body<ThePool>) -> Result<Response> {
     let engine = app.engine_of(&caller);
-    let row = named::repository(&engine, &asked.repository).await?;
+    let row = repositories::find(&engine, &asked.repository).await?;
     begin(&app, &caller, "pool.drain", async move {
         let context = engine.require_repository(&row.id).await?;
-        Answer::ok(document::Drained::of(&engine.drain_pool(&context, &|_| {}).await?))
+        Answer::ok(document::Drained::of(&housekeeping::drain_pool(&engine, &context, &|_| {}).await?))
     })
     .await
 }

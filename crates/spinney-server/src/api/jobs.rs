@@ -7,24 +7,19 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use serde::Deserialize;
 use spinney_app::jobs::{self, JobAsked, Retry};
-use spinney_app::{Front, Prompt, WorkRequest, document};
-use spinney_core::{AgentName, BranchName, CommitId, Job, JobStatus, Platform, WorkKind};
+use spinney_app::{Front, PageAsked, Prompt, WorkRequest, document, repositories};
+use spinney_core::{AgentName, BranchName, CommitId, Job, Platform, WorkKind};
 use spinney_engine::Engine;
 use spinney_jobs::{Busy, Jobs};
-use spinney_store::{JobFilter, JobSearch};
 use utoipa::{IntoParams, ToSchema};
 
 use super::extract::{Body, OptionalBody, Path, Query};
 use super::named;
-use super::page::{self, Cursor};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::error::Result;
 use crate::idempotency;
 use crate::operations::Begun;
-
-/// How much of a prompt a list tells.
-const LISTED_PROMPT_CHARS: usize = 2000;
 
 /// Which jobs are listed.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -53,43 +48,20 @@ pub(crate) async fn list(
     Query(asked): Query<ListJobs>,
 ) -> Result<Json<document::JobPage>> {
     let engine = app.engine_of(&caller);
-    let page = page::asked(asked.limit, asked.cursor.as_deref())?;
     let repository = match &asked.repository {
-        Some(text) => Some(named::repository(&engine, text).await?.id),
+        Some(text) => Some(repositories::find(&engine, text).await?.id),
         None => None,
     };
-    let filter = JobFilter {
-        account: engine.account().to_owned(),
-        node: None,
+    let which = jobs::Which {
         repository,
-        statuses: named::words("status", asked.status.as_deref(), JobStatus::ALL)?,
+        statuses: asked.status.as_deref().map(|text| named::words("status", text)).transpose()?,
+        agent: asked.agent.map(|agent| agent.to_string()),
+        workspace: named::id("workspace", asked.workspace.as_deref())?,
     };
-    let workspace = named::id("workspace", asked.workspace.as_deref())?;
-    let search = JobSearch { filter, agent: asked.agent.map(|agent| agent.to_string()), workspace };
-    let mut rows = engine.store().read().await?.job_page(&search, &page).await?;
-    let next = page::cut(&mut rows, &page, |row| Cursor::behind(row.created_at, row.id.as_str()));
-    for row in &mut rows {
-        if let Some((end, _)) = row.prompt.char_indices().nth(LISTED_PROMPT_CHARS) {
-            row.prompt.truncate(end);
-        }
-    }
-    Ok(Json(document::JobPage { jobs: told(&app, &engine, &rows).await?, next }))
-}
-
-/// The documents of jobs, with what belongs to each, in two queries.
-async fn told(app: &App, engine: &Engine, rows: &[Job]) -> Result<Vec<document::Job>> {
-    let jobs = app.jobs(engine)?;
-    let mut db = engine.store().read().await?;
-    let ids: Vec<_> = rows.iter().map(|row| &row.id).collect();
-    let sessions = db.sessions_of_all(&ids).await?;
-    let places: Vec<_> = rows.iter().filter_map(|row| row.workspace_id.as_ref()).collect();
-    let workspaces = db.workspaces_of_all(&places).await?;
-    let document = |row: &Job| {
-        let own: Vec<_> = sessions.iter().filter(|session| session.job_id == row.id).cloned().collect();
-        let workspace = workspaces.iter().find(|workspace| Some(&workspace.id) == row.workspace_id.as_ref());
-        document::Job::of(row, &own, workspace, &jobs.log_path(&row.id), Front::Api)
-    };
-    Ok(rows.iter().map(document).collect())
+    let page = PageAsked { limit: asked.limit, cursor: asked.cursor.as_deref() };
+    let found = jobs::page(&engine, which, &page).await?;
+    let documents = jobs::documents(&engine, &app.jobs(&engine)?, &found.rows, Front::Api).await?;
+    Ok(Json(document::JobPage { jobs: documents, next: found.next }))
 }
 
 /// Something for an agent to do.
@@ -159,8 +131,9 @@ pub(crate) async fn create(
         names_repository: true,
         busy: Busy::Wait,
         waits_for_room: true,
+        batch: None,
     };
-    let row = named::repository(&engine, &asked.repository).await?;
+    let row = repositories::find(&engine, &asked.repository).await?;
     let own = app.clone();
     let begun = Begun::new(&app, move || async move {
         let context = engine.require_repository(&row.id).await?;
@@ -182,9 +155,9 @@ pub(crate) async fn show(
     Path(id): Path<String>,
 ) -> Result<Json<document::Job>> {
     let engine = app.engine_of(&caller);
-    let jobs = app.jobs(&engine)?;
-    let job = named::job(&jobs, &id).await?;
-    Ok(Json(document::Job::load(&engine, &jobs, &job, Front::Api).await?))
+    let known = app.jobs(&engine)?;
+    let job = jobs::find(&known, &id).await?;
+    Ok(Json(document::Job::load(&engine, &known, &job, Front::Api).await?))
 }
 
 /// How a job is to end.
@@ -205,7 +178,7 @@ pub(crate) async fn cancel(
     let (engine, own) = (app.engine_of(&caller), app.clone());
     let begun = Begun::new(&app, move || async move {
         let known = own.jobs(&engine)?;
-        let job = named::job(&known, &id).await?;
+        let job = jobs::find(&known, &id).await?;
         accepted(&engine, &known, &jobs::cancel(&known, &job, asked.force).await?).await
     });
     begun.end().await
@@ -231,7 +204,7 @@ pub(crate) async fn retry(
     let mark = subject.map(|Extension(idempotency::Subject(mark))| mark);
     let begun = Begun::new(&app, move || async move {
         let known = own.jobs(&engine)?;
-        let job = named::job(&known, &id).await?;
+        let job = jobs::find(&known, &id).await?;
         let job = jobs::retry(&known, &job, &Retry { mark, accept_held: asked.accept_held }).await?;
         accepted(&engine, &known, &job).await
     });

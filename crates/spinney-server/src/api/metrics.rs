@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
+use spinney_app::housekeeping::Archives;
 use spinney_core::{JobStatus, Scope, Timestamp, WaitsFor, WorkspaceStatus};
 use spinney_engine::{Among, Engine, stands};
 use spinney_store::{JobTally, WorkspaceTally};
@@ -91,6 +92,9 @@ impl Text {
         self.single("spinney_trash_workspaces", "gauge", "Workspaces in the trash", trashed);
         let bytes = sum(&is_trash, &|tally| tally.bytes);
         self.single("spinney_trash_bytes", "gauge", "Bytes of the trash that were measured", bytes);
+        let Archives { count, bytes, .. } = Archives::of(tallies);
+        self.single("spinney_archives", "gauge", "Removed workspaces that have an archive", count);
+        self.single("spinney_archive_bytes", "gauge", "Bytes of the archives", bytes);
     }
 
     fn jobs(&mut self, tallies: &[JobTally]) {
@@ -120,7 +124,7 @@ impl Text {
         let warm = members.iter().filter_map(|member| member.metadata.warm.as_ref()).filter(|warm| !warm.template);
         let ready = warm.clone().filter(|warm| warm.ready).count();
         self.single("spinney_pool_size", "gauge", "Workspaces that are prepared ahead, ready or not", warm.count());
-        self.single("spinney_pool_ready", "gauge", "Workspaces of pools that can be claimed", ready);
+        self.single("spinney_pool_ready", "gauge", "Workspaces of pools that can be taken", ready);
         Ok(())
     }
 }

@@ -1,17 +1,18 @@
 //! The API: one file a resource.
 
 pub(crate) mod accounts;
+pub(crate) mod deliver;
 pub(crate) mod diff;
 pub(crate) mod extract;
 pub(crate) mod health;
 pub(crate) mod housekeeping;
 pub(crate) mod jobs;
+pub(crate) mod mcp;
 pub(crate) mod metrics;
 pub(crate) mod named;
 pub(crate) mod openapi;
 pub(crate) mod operations;
 pub(crate) mod overview;
-pub(crate) mod page;
 pub(crate) mod repositories;
 pub(crate) mod schedules;
 pub(crate) mod streams;
@@ -31,6 +32,6 @@ pub(crate) async fn unknown(request: Request) -> Response {
 }
 
 pub(crate) async fn wrong_method(request: Request) -> Response {
-    let error = ApiError::usage("this can't be asked that way").with_status(StatusCode::METHOD_NOT_ALLOWED);
+    let error = ApiError::usage("this method is not allowed here").with_status(StatusCode::METHOD_NOT_ALLOWED);
     refuse(request.uri().path(), error)
 }

@@ -1,45 +1,13 @@
 //! What requests name: repositories, workspaces and jobs of the caller's account. What is another's is not found.
 
 use spinney_app::WorkRequest;
+use spinney_core::Work;
 use spinney_core::names::for_message;
-use spinney_core::{Job, JobId, Repository, RepositoryId, RepositoryName, Work};
-use spinney_core::{Workspace, WorkspaceId};
-use spinney_engine::Engine;
-use spinney_jobs::Jobs;
 
 use crate::error::{ApiError, Result};
 
 /// More than a title that a person reads.
 const MAX_TEXT_CHARS: usize = 1000;
-
-/// Loads a repository by its id, or by `owner/name`.
-pub(crate) async fn repository(engine: &Engine, text: &str) -> Result<Repository> {
-    let unknown = || ApiError::not_found(format!("there is no repository `{}`", for_message(text)));
-    let (account, node) = (engine.account(), engine.home().node());
-    let mut db = engine.store().read().await?;
-    let found = match (text.parse::<RepositoryId>(), text.parse::<RepositoryName>()) {
-        (Ok(id), _) => db.repository(node, &id).await?,
-        (_, Ok(name)) => db.repository_named(account, node, &name).await?,
-        _ => None,
-    };
-    found.filter(|row| row.account == account && row.node == *node).ok_or_else(unknown)
-}
-
-pub(crate) async fn workspace(engine: &Engine, text: &str) -> Result<Workspace> {
-    let id: WorkspaceId = text.parse().map_err(|_| unknown("workspace", text))?;
-    match engine.require_workspace(&id).await {
-        Err(spinney_engine::Error::UnknownWorkspace { .. }) => Err(unknown("workspace", text)),
-        found => Ok(found?),
-    }
-}
-
-pub(crate) async fn job(jobs: &Jobs<'_>, text: &str) -> Result<Job> {
-    let id: JobId = text.parse().map_err(|_| unknown("job", text))?;
-    match jobs.require(&id).await {
-        Err(spinney_jobs::Error::UnknownJob { .. }) => Err(unknown("job", text)),
-        found => Ok(found?),
-    }
-}
 
 pub(crate) fn unknown(what: &str, text: &str) -> ApiError {
     ApiError::not_found(format!("there is no {what} `{}`", for_message(text)))
@@ -51,12 +19,11 @@ pub(crate) fn id<T: std::str::FromStr>(field: &str, text: Option<&str>) -> Resul
     text.map(|text| text.parse().map_err(|_| wrong(text))).transpose()
 }
 
-/// Words of a query, separated by commas: all when it is not there.
-pub(crate) fn words<T>(field: &str, text: Option<&str>, all: &[T]) -> Result<Vec<T>>
+/// Words of a query, separated by commas.
+pub(crate) fn words<T>(field: &str, text: &str) -> Result<Vec<T>>
 where
-    T: Copy + std::str::FromStr<Err: std::fmt::Display>,
+    T: std::str::FromStr<Err: std::fmt::Display>,
 {
-    let Some(text) = text else { return Ok(all.to_vec()) };
     let parse = |word: &str| word.parse().map_err(|error| ApiError::usage(format!("`{field}`: {error}")));
     text.split(',').map(parse).collect()
 }

@@ -1,13 +1,11 @@
 //! Repositories: cloned, fetched, forgotten.
 
-use std::collections::HashMap;
-
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
-use spinney_app::document;
+use spinney_app::{document, repositories};
 use spinney_core::account::LOCAL;
 use spinney_core::{Repository, RepositoryId, RepositoryName, Scope};
 use spinney_engine::{AddRepository, Engine};
@@ -22,10 +20,8 @@ use crate::operations::{Answer, begin};
 
 pub(crate) async fn list(State(app): State<App>, caller: Caller) -> Result<Json<document::Repositories>> {
     let engine = app.engine_of(&caller);
-    let live = count_live(&engine).await?;
-    let rows = engine.repositories().await?;
-    let repositories = rows.iter().map(|row| told(row, &live)).collect();
-    Ok(Json(document::Repositories { repositories }))
+    let known = repositories::list(&engine).await?;
+    Ok(Json(document::Repositories { repositories: known.iter().map(document::Repository::populated).collect() }))
 }
 
 pub(crate) async fn show(
@@ -35,30 +31,15 @@ pub(crate) async fn show(
 ) -> Result<Json<document::Repository>> {
     let engine = app.engine_of(&caller);
     let row = by_id(&engine, &id).await?;
-    Ok(Json(told(&row, &count_live(&engine).await?)))
+    Ok(Json(document::Repository::populated(&repositories::populated(&engine, row).await?)))
 }
 
 /// Loads a repository by the id of its address.
 async fn by_id(engine: &Engine, id: &str) -> Result<Repository> {
     match id.parse::<RepositoryId>() {
-        Ok(_) => named::repository(engine, id).await,
+        Ok(_) => Ok(repositories::find(engine, id).await?),
         Err(_) => Err(named::unknown("repository", id)),
     }
-}
-
-/// How many live workspaces each repository has, as `repo ls` counts them.
-async fn count_live(engine: &Engine) -> Result<HashMap<RepositoryId, u64>> {
-    let tallies = engine.store().read().await?.tally_workspaces(engine.account(), engine.home().node()).await?;
-    let mut live = HashMap::new();
-    for tally in tallies.iter().filter(|tally| tally.status.is_of_work()) {
-        *live.entry(tally.repository.clone()).or_default() += tally.count;
-    }
-    Ok(live)
-}
-
-fn told(row: &Repository, live: &HashMap<RepositoryId, u64>) -> document::Repository {
-    let count = live.get(&row.id).copied().unwrap_or_default();
-    document::Repository::of(row, usize::try_from(count).unwrap_or(usize::MAX))
 }
 
 /// A repository to be known: a URL that is cloned, or a path that is used as it is.
@@ -123,9 +104,9 @@ pub(crate) async fn create(State(app): State<App>, caller: Caller, Body(new): Bo
     let engine = app.engine_of(&caller);
     let (place, add) = new.checked(&engine, &caller)?;
     begin(&app, &caller, "repository.create", async move {
-        let context = engine.add_repository(&place, engine.home().root(), &add, &|_| {}).await?;
-        let document = told(&context.repository, &count_live(&engine).await?);
-        Answer::new(StatusCode::CREATED, document)
+        let context = repositories::add(&engine, &place, engine.home().root(), &add, &|_| {}).await?;
+        let added = repositories::populated(&engine, context.repository).await?;
+        Answer::new(StatusCode::CREATED, document::Repository::populated(&added))
     })
     .await
 }
@@ -135,7 +116,7 @@ pub(crate) async fn sync(State(app): State<App>, caller: Caller, Path(id): Path<
     let row = by_id(&engine, &id).await?;
     begin(&app, &caller, "repository.sync", async move {
         let context = engine.require_repository(&row.id).await?;
-        let known = engine.sync_repository(&context, &|_| {}).await?;
+        let known = repositories::sync(&engine, &context, &|_| {}).await?;
         Answer::ok(document::FetchedRepository::of(&context.repository.name, &known))
     })
     .await
@@ -160,10 +141,8 @@ pub(crate) async fn remove(
     let engine = app.engine_of(&caller);
     let row = by_id(&engine, &id).await?;
     begin(&app, &caller, "repository.remove", async move {
-        let missing = engine.remove_missing_repository(&row.name.to_string(), asked.force).await?;
-        if missing.is_none() {
-            engine.remove_repository(&engine.require_repository(&row.id).await?).await?;
-        }
+        let name = row.name.to_string();
+        repositories::forget(&engine, Some(&name), engine.home().root(), asked.force).await?;
         Answer::ok(document::Repository::of(&row, 0))
     })
     .await

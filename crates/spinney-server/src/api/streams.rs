@@ -15,7 +15,7 @@ use super::extract::{Path, Query};
 use crate::app::App;
 use crate::auth::{Caller, Via};
 use crate::error::{ApiError, Result};
-use crate::events;
+use crate::events::{self, log::Begin};
 use crate::listen::Peer;
 
 /// How often a stream asks whether its reader still may.
@@ -56,6 +56,9 @@ pub(crate) struct LogQuery {
     /// As events: those behind this offset, for a client that can't send `Last-Event-ID`.
     #[param(minimum = 0)]
     after: Option<u64>,
+    /// Only the last so many entries of those that are there by now, and with `follow` what comes behind them.
+    #[param(minimum = 0)]
+    tail: Option<u64>,
 }
 
 /// A job's log: as server-sent events for who accepts those, else as lines of JSON.
@@ -83,15 +86,22 @@ pub(crate) async fn log(
     };
     let wants_events =
         headers.get(header::ACCEPT).is_some_and(|accept| accept.as_bytes().starts_with(b"text/event-stream"));
+    let last = if wants_events { last_seen(&headers)?.or(query.after) } else { None };
+    // Who comes back goes on where they were.
+    let begin = match (last, query.tail) {
+        (Some(offset), _) => Begin::Behind(offset),
+        (None, Some(entries)) => Begin::AtLast(entries),
+        (None, None) => Begin::AtTheBeginning,
+    };
     Ok(match wants_events {
-        true => events::log::as_events(reader, last_seen(&headers)?.or(query.after), is_over, stopping).await?,
-        false => events::log::as_lines(reader, query.follow, is_over, stopping).await?,
+        true => events::log::as_events(reader, begin, is_over, stopping).await?,
+        false => events::log::as_lines(reader, begin, query.follow, is_over, stopping).await?,
     })
 }
 
 /// Turns `true` when the server ends, or when whoever reads may no more: their token was revoked or has expired, or they
 /// logged out.
-fn while_allowed(app: &App, caller: &Caller, headers: &HeaderMap) -> watch::Receiver<bool> {
+pub(super) fn while_allowed(app: &App, caller: &Caller, headers: &HeaderMap) -> watch::Receiver<bool> {
     let (sender, receiver) = watch::channel(false);
     let (app, caller, headers) = (app.clone(), caller.clone(), headers.clone());
     tokio::spawn(async move {

@@ -7,7 +7,7 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use spinney_core::{Platform, Timestamp, in_full};
-use spinney_platforms::{Answer, Refusal};
+use spinney_platforms::{Answer, Ignored, Orchestrator, Refusal};
 
 use crate::app::App;
 use crate::error::{ApiError, Result};
@@ -20,15 +20,28 @@ pub(crate) async fn receive(
 ) -> Result<Response> {
     let unknown = || ApiError::not_found("no such platform is set up here");
     let platform: Platform = platform.parse().map_err(|_| unknown())?;
-    let adapter = app.orchestrator().adapter(platform).ok_or_else(unknown)?;
-    let received = adapter.receive(&headers, &body, Timestamp::now()).map_err(|refusal| refused(platform, refusal))?;
-    if let Some(why) = received.ignored {
-        tracing::debug!(%platform, why, "a delivery asks for nothing");
+    let orchestrator = app.orchestrator();
+    let adapter = orchestrator.adapter(platform).ok_or_else(unknown)?;
+    let now = Timestamp::now();
+    let received = match adapter.receive(&headers, &body, now) {
+        Ok(received) => received,
+        Err(refusal) => {
+            // What nobody signed is not looked at any further.
+            if matches!(refusal, Refusal::Malformed | Refusal::ContentType)
+                && let Some(ignored) = adapter.fault(&headers, &body, now)
+            {
+                note(&orchestrator, &ignored).await;
+            }
+            return Err(refused(platform, refusal));
+        }
+    };
+    if let Some(ignored) = &received.ignored {
+        note(&orchestrator, ignored).await;
     }
-    app.orchestrator().inbox().accept(&received.inbound).await.map_err(|error| {
-        tracing::error!(%platform, cause = in_full(&error), "a delivery could not be written down");
+    orchestrator.inbox().accept(&received.inbound).await.map_err(|error| {
+        tracing::error!(%platform, cause = in_full(&error), "a delivery could not be recorded");
         // The platform sends it again.
-        ApiError::unavailable("it could not be written down")
+        ApiError::unavailable("it could not be recorded")
     })?;
     Ok(match received.answer {
         Answer::Empty => StatusCode::OK.into_response(),
@@ -37,8 +50,15 @@ pub(crate) async fn receive(
     })
 }
 
+/// Records why nothing is done. The platform need not send it again where that fails.
+async fn note(orchestrator: &Orchestrator, ignored: &Ignored) {
+    if let Err(error) = orchestrator.inbox().ignore(ignored).await {
+        tracing::warn!(cause = in_full(&error), "why a message is ignored could not be recorded");
+    }
+}
+
 fn refused(platform: Platform, refusal: Refusal) -> ApiError {
-    tracing::warn!(%platform, why = %refusal, "a delivery was refused");
+    tracing::warn!(%platform, why = %refusal, "an inbox message was refused");
     let message = refusal.to_string();
     match refusal {
         Refusal::Unsigned | Refusal::Stale => ApiError::unauthorized(message),

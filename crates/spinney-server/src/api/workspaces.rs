@@ -5,19 +5,17 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
-use spinney_app::workspaces::{self, Removal, Seen};
-use spinney_app::{InvalidRequest, WorkRequest, document};
+use spinney_app::workspaces::{self, Removal, Seen, list};
+use spinney_app::{InvalidRequest, PageAsked, WorkRequest, document, repositories};
 use spinney_core::work::parse_conversation;
-use spinney_core::{BranchName, CommitId, Consent, Platform, ReasonCode, WorkKind, WorkspaceStatus};
-use spinney_store::{WorkspaceFilter, WorkspaceSearch};
+use spinney_core::{BranchName, CommitId, Consent, Platform, ReasonCode, WorkKind};
 use utoipa::{IntoParams, ToSchema};
 
 use super::extract::{Body, OptionalBody, Path, Query};
 use super::named;
-use super::page::{self, Cursor};
 use crate::app::App;
 use crate::auth::Caller;
-use crate::background;
+use crate::daemon::background;
 use crate::error::{ApiError, Result};
 use crate::operations::{Answer, begin};
 
@@ -49,28 +47,16 @@ pub(crate) async fn list(
     Query(asked): Query<ListWorkspaces>,
 ) -> Result<Json<document::WorkspacePage>> {
     let engine = app.engine_of(&caller);
-    let page = page::asked(asked.limit, asked.cursor.as_deref())?;
     let repository = match &asked.repository {
-        Some(text) => Some(named::repository(&engine, text).await?.id),
+        Some(text) => Some(repositories::find(&engine, text).await?.id),
         None => None,
     };
-    let is_meant = |status: &WorkspaceStatus| status.is_live() && *status != WorkspaceStatus::Reading;
-    let live: Vec<_> = WorkspaceStatus::ALL.iter().copied().filter(is_meant).collect();
-    let filter = WorkspaceFilter {
-        account: engine.account().to_owned(),
-        node: Some(engine.home().node().clone()),
-        repository,
-        statuses: named::words("status", asked.status.as_deref(), &live)?,
-    };
-    let search = WorkspaceSearch { filter, kind: asked.kind, text: named::text("q", asked.q)? };
-    let mut db = engine.store().read().await?;
-    let mut rows = db.workspace_page(&search, &page).await?;
-    let running = db.running_jobs(engine.home().node()).await?;
-    drop(db);
-    let next = page::cut(&mut rows, &page, |row| Cursor::behind(row.created_at, row.id.as_str()));
-    let job = |id| running.iter().find(|(_, workspace)| workspace == id).map(|(job, _)| job);
-    let workspaces = rows.iter().map(|row| document::ListedWorkspace::of(&engine, row, job(&row.id))).collect();
-    Ok(Json(document::WorkspacePage { workspaces, next }))
+    let statuses = asked.status.as_deref().map(|text| named::words("status", text)).transpose()?;
+    let which = list::Which { repository, statuses, kind: asked.kind, text: named::text("q", asked.q)? };
+    let page = PageAsked { limit: asked.limit, cursor: asked.cursor.as_deref() };
+    let found = workspaces::page(&engine, which, &page).await?;
+    let told = |row: &list::Row| document::ListedWorkspace::of(&engine, &row.workspace, row.job.as_ref());
+    Ok(Json(document::WorkspacePage { workspaces: found.rows.iter().map(told).collect(), next: found.next }))
 }
 
 /// A piece of work that wants its workspace.
@@ -134,7 +120,7 @@ impl NewWorkspace {
 
 pub(crate) async fn create(State(app): State<App>, caller: Caller, Body(new): Body<NewWorkspace>) -> Result<Response> {
     let engine = app.engine_of(&caller);
-    let row = named::repository(&engine, &new.repository).await?;
+    let row = repositories::find(&engine, &new.repository).await?;
     let request = new.request()?;
     let after = app.clone();
     begin(&app, &caller, "workspace.create", async move {
@@ -167,7 +153,7 @@ pub(crate) async fn show(
     Query(asked): Query<ShowWorkspace>,
 ) -> Result<Response> {
     let engine = app.engine_of(&caller);
-    let row = named::workspace(&engine, &id).await?;
+    let row = workspaces::find(&engine, &id).await?;
     begin(&app, &caller, "workspace.show", async move {
         let context = match asked.details {
             true => Some(engine.context_of(&row).await?),
@@ -181,7 +167,7 @@ pub(crate) async fn show(
 
 pub(crate) async fn verdict(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Result<Response> {
     let engine = app.engine_of(&caller);
-    let row = named::workspace(&engine, &id).await?;
+    let row = workspaces::find(&engine, &id).await?;
     begin(&app, &caller, "workspace.verdict", async move {
         let context = engine.context_of(&row).await?;
         let why = workspaces::why(&engine, &context, &row).await?;
@@ -209,7 +195,7 @@ impl RemoveWorkspace {
             (None, true) => Ok(Consent::Force),
             (None, false) => Ok(Consent::None),
             (Some(codes), false) => {
-                let codes: Vec<ReasonCode> = named::words("allow", Some(codes), &[])?;
+                let codes: Vec<ReasonCode> = named::words("allow", codes)?;
                 Ok(Consent::Codes(codes.into_iter().collect()))
             }
         }
@@ -224,7 +210,7 @@ pub(crate) async fn remove(
 ) -> Result<Response> {
     let engine = app.engine_of(&caller);
     let consent = asked.consent()?;
-    let row = named::workspace(&engine, &id).await?;
+    let row = workspaces::find(&engine, &id).await?;
     begin(&app, &caller, "workspace.remove", async move {
         let context = engine.context_of(&row).await?;
         let gone = match workspaces::remove(&engine, &context, &row, &consent, false, &|_| {}).await? {
@@ -252,7 +238,7 @@ pub(crate) async fn restore(
     OptionalBody(asked): OptionalBody<RestoreWorkspace>,
 ) -> Result<Response> {
     let engine = app.engine_of(&caller);
-    let row = named::workspace(&engine, &id).await?;
+    let row = workspaces::find(&engine, &id).await?;
     begin(&app, &caller, "workspace.restore", async move {
         let context = engine.context_of(&row).await?;
         let restored = workspaces::restore(&engine, &context, &row, asked.branch, &|_| {}).await?;
@@ -279,6 +265,6 @@ pub(crate) async fn unpin(
 
 async fn set_pinned(app: &App, caller: &Caller, id: &str, pinned: bool) -> Result<Json<document::Workspace>> {
     let engine = app.engine_of(caller);
-    let row = workspaces::set_pinned(&engine, named::workspace(&engine, id).await?, pinned).await?;
+    let row = workspaces::set_pinned(&engine, workspaces::find(&engine, id).await?, pinned).await?;
     Ok(Json(document::Workspace::of(&engine, &row)))
 }

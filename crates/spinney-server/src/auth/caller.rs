@@ -71,6 +71,14 @@ impl Caller {
         Self { account: token.account, scope: token.scope, via, address: peer.address() }
     }
 
+    /// What shows that something comes from a page of this session; none where there is no session.
+    pub(crate) fn csrf(&self) -> Option<&Csrf> {
+        match &self.via {
+            Via::Session { csrf, .. } => Some(csrf),
+            Via::Socket | Via::Token { .. } => None,
+        }
+    }
+
     /// As the audit log names them.
     pub(crate) fn actor(&self) -> Actor {
         let address = self.address.clone();
@@ -106,7 +114,7 @@ impl FromRequestParts<App> for Caller {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self> {
-        parts.extensions.get().cloned().ok_or_else(|| ApiError::unauthorized("nobody is known to ask"))
+        parts.extensions.get().cloned().ok_or_else(|| ApiError::unauthorized("the caller is unknown"))
     }
 }
 

@@ -59,8 +59,11 @@ pub(crate) async fn pass(State(gate): State<Gate>, mut request: Request, next: N
     };
     match timeout(ANSWER_WITHIN, tasks.spawn(change.in_current_span())).await {
         Ok(Ok(response)) => response,
-        Ok(Err(_)) => refuse(&path, ApiError::failed("this request broke something here")),
-        Err(_) => refuse(&path, ApiError::unavailable("it takes too long, and goes on")),
+        Ok(Err(_)) => refuse(&path, ApiError::failed("an internal error interrupted this request")),
+        Err(_) => refuse(
+            &path,
+            ApiError::unavailable("the change takes longer than a request may last; it continues in the background"),
+        ),
     }
 }
 
@@ -89,7 +92,8 @@ async fn check(app: &App, access: Access, request: &mut Request, is_write: bool)
         if let Some(Caller { via: Via::Session { csrf, .. }, .. }) = &caller
             && !shown_csrf(request, &body).is_some_and(|shown| csrf.matches(&shown))
         {
-            return Err(ApiError::forbidden("the page that asked is too old").hinted("load it again"));
+            return Err(ApiError::forbidden("the form was sent from an outdated page")
+                .hinted("reload the page and send the form again"));
         }
     }
     if let Some(caller) = &caller {
@@ -102,7 +106,7 @@ async fn check(app: &App, access: Access, request: &mut Request, is_write: bool)
 async fn read_body(sent: Body) -> Result<Bytes> {
     let too_slow = |_| ApiError::usage("the body did not come in time").with_status(StatusCode::REQUEST_TIMEOUT);
     let refused = |_| {
-        ApiError::usage(format!("a body has at most {MAX_BODY_BYTES} bytes, and comes whole"))
+        ApiError::usage(format!("the request body is incomplete or has more than {MAX_BODY_BYTES} bytes"))
             .with_status(StatusCode::PAYLOAD_TOO_LARGE)
     };
     let read = timeout(BODY_WITHIN, axum::body::to_bytes(sent, MAX_BODY_BYTES)).await;

@@ -10,6 +10,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, StreamExt, future, stream};
 use serde::de::IgnoredAny;
+use spinney_app::{Front, words};
 use spinney_jobs::{LogReader, Result};
 use tokio::sync::watch;
 use tokio::time::sleep;
@@ -51,11 +52,32 @@ struct Follower<O> {
     stopping: watch::Receiver<bool>,
 }
 
+/// Where in a log is begun.
+#[derive(Debug, Clone, Copy, Default)]
+pub enum Begin {
+    #[default]
+    AtTheBeginning,
+    /// Behind an offset that was told with an entry.
+    Behind(u64),
+    /// With the last so many entries that are there by now.
+    AtLast(u64),
+}
+
+impl Begin {
+    fn skip(self, reader: &mut LogReader) -> Result<()> {
+        match self {
+            Self::AtTheBeginning => Ok(()),
+            Self::Behind(offset) => reader.skip_to(offset),
+            Self::AtLast(entries) => reader.skip_to_last_lines(entries),
+        }
+    }
+}
+
 /// Answers with a log as server-sent events `entry`, each under the offset behind it, from the offset that was seen last;
 /// goes on while the job is not over, and then says `end`. `is_over` tells whether the job's process has ended.
 pub async fn as_events<O, F>(
     reader: LogReader,
-    last: Option<u64>,
+    begin: Begin,
     is_over: O,
     stopping: watch::Receiver<bool>,
 ) -> Result<Response>
@@ -63,7 +85,7 @@ where
     O: Fn() -> F + Send + 'static,
     F: Future<Output = bool> + Send + 'static,
 {
-    let (reader, ()) = on_thread(reader, move |reader| last.map_or(Ok(()), |last| reader.skip_to(last))).await?;
+    let (reader, ()) = on_thread(reader, move |reader| begin.skip(reader)).await?;
     let start = Event::default().retry(RETRY_AFTER);
     let events = pieces(Follower { reader, is_over, over: false, stopping }).flat_map(|piece| {
         stream::iter(match piece {
@@ -78,6 +100,7 @@ where
 /// Answers with a log as lines of JSON: what is there by now, or with `follows`, what comes until the job is over.
 pub async fn as_lines<O, F>(
     reader: LogReader,
+    begin: Begin,
     follows: bool,
     is_over: O,
     stopping: watch::Receiver<bool>,
@@ -87,8 +110,13 @@ where
     F: Future<Output = bool> + Send + 'static,
 {
     // However fast it grows, what is there by now has an end.
-    let stop = move |reader: &mut LogReader| if follows { Ok(()) } else { reader.stop_here() };
-    let (reader, ()) = on_thread(reader, stop).await?;
+    let start = move |reader: &mut LogReader| {
+        if !follows {
+            reader.stop_here()?;
+        }
+        begin.skip(reader)
+    };
+    let (reader, ()) = on_thread(reader, start).await?;
     let lines = pieces(Follower { reader, is_over, over: !follows, stopping }).filter_map(|piece| {
         let lines = match piece {
             Piece::Lines(lines) => Some(lines),
@@ -159,6 +187,7 @@ fn read(reader: &mut LogReader) -> Result<Vec<Line>> {
     let (mut lines, mut bytes) = (Vec::new(), 0);
     while bytes < PIECE_BYTES || lines.is_empty() {
         let Some(line) = reader.next_line()? else { break };
+        let line = words::log_line(line, Front::Api);
         bytes += line.len();
         let is_entry = line.starts_with(b"{") && serde_json::from_slice::<IgnoredAny>(&line).is_ok();
         if let Some(text) = String::from_utf8(line).ok().filter(|_| is_entry) {

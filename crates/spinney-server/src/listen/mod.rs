@@ -27,6 +27,7 @@ use crate::Stop;
 
 pub use peer::Peer;
 pub(crate) use socket::bind as bind_socket;
+pub(crate) use tls::Certificates;
 pub use tls::{TlsError, acceptor};
 
 /// How long a client may take to send the head of a request, or to shake hands.
@@ -45,7 +46,7 @@ const BREATH: Duration = Duration::from_millis(100);
 /// A place where connections arrive.
 pub(crate) enum Listener {
     Tcp(TcpListener),
-    Tls(TcpListener, TlsAcceptor),
+    Tls(TcpListener, Certificates),
     Socket(UnixListener, PathBuf),
 }
 
@@ -132,10 +133,10 @@ async fn accept(listener: &Listener) -> io::Result<(Accepted, Peer)> {
             set_up(&stream);
             Ok((Accepted::Plain(Box::new(stream)), Peer::Network(peer)))
         }
-        Listener::Tls(listener, acceptor) => {
+        Listener::Tls(listener, certificates) => {
             let (stream, peer) = listener.accept().await?;
             set_up(&stream);
-            Ok((Accepted::Tls(stream, acceptor.clone()), Peer::Network(peer)))
+            Ok((Accepted::Tls(stream, certificates.now()), Peer::Network(peer)))
         }
         Listener::Socket(listener, _) => loop {
             let (stream, _) = listener.accept().await?;

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
@@ -27,6 +27,30 @@ pub enum TlsError {
 impl From<TlsError> for io::Error {
     fn from(error: TlsError) -> Self {
         Self::other(error)
+    }
+}
+
+/// What connections are encrypted with; those that are open keep what they began with. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Certificates(Arc<RwLock<TlsAcceptor>>);
+
+impl Certificates {
+    pub(crate) fn new(acceptor: TlsAcceptor) -> Self {
+        Self(Arc::new(RwLock::new(acceptor)))
+    }
+
+    pub(super) fn now(&self) -> TlsAcceptor {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn replace(&self, acceptor: TlsAcceptor) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = acceptor;
+    }
+}
+
+impl std::fmt::Debug for Certificates {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Certificates")
     }
 }
 

@@ -6,10 +6,12 @@ use axum::http::header::LOCATION;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use serde::de::DeserializeOwned;
+use spinney_core::Timestamp;
 
 use super::error_page;
 use crate::api::extract;
 use crate::app::App;
+use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::operations::Begun;
 
@@ -89,9 +91,13 @@ impl<T: DeserializeOwned> FromRequest<App> for Form<T> {
     }
 }
 
-/// Leads to a page, with the code of what was done.
-pub(crate) fn lead(path: &str, code: &'static str) -> Result {
-    Ok((StatusCode::SEE_OTHER, [(LOCATION, format!("{path}?did={code}"))]).into_response())
+/// Leads to a page, which tells the session what was done.
+pub(crate) fn lead(caller: &Caller, path: &str, code: &'static str) -> Result {
+    let place = match caller.csrf() {
+        Some(csrf) => format!("{path}?did={}", csrf.seal(code, Timestamp::now())),
+        None => path.to_owned(),
+    };
+    Ok((StatusCode::SEE_OTHER, [(LOCATION, place)]).into_response())
 }
 
 /// A field of a form that was left empty is none.
@@ -124,6 +130,6 @@ where
     T: Send + 'static,
     F: Future<Output = Result<T>>,
 {
-    let slow = || ApiError::unavailable("git takes longer to answer than you would wait").hinted("try it again");
+    let slow = || ApiError::unavailable("git has not answered within the time limit").hinted("try it again");
     Ok(within(app, work).await?.ok_or_else(slow)?)
 }

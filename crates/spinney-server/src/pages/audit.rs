@@ -4,9 +4,9 @@ use askama::Template;
 use axum::extract::State;
 use serde::Deserialize;
 use serde_json::Value;
-use spinney_app::words;
+use spinney_app::activity::EventFilter;
+use spinney_app::{Page, PageAsked, activity, words};
 use spinney_core::Recorded;
-use spinney_store::EventFilter;
 
 use super::answer::{Asked, Result};
 use super::frame::{Did, Frame};
@@ -22,7 +22,7 @@ const MAX_VALUE_CHARS: usize = 160;
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct AuditQuery {
     /// The number of the oldest event of the page before.
-    before: Option<i64>,
+    before: Option<String>,
 }
 
 #[derive(Template)]
@@ -30,7 +30,7 @@ pub(crate) struct AuditQuery {
 struct AuditPage {
     frame: Frame,
     rows: Vec<EventRow>,
-    older: Option<i64>,
+    older: Option<String>,
     is_first: bool,
 }
 
@@ -46,17 +46,12 @@ struct EventRow {
 }
 
 pub(crate) async fn show(State(app): State<App>, caller: Caller, Asked(asked): Asked<AuditQuery>) -> Result {
-    let mut db = app.engine().store().read().await?;
-    let account = caller.account.as_str();
-    let mut events = db.events_before(account, asked.before, &EventFilter::default(), PAGE + 1).await?;
-    drop(db);
-    let has_more = events.len() > PAGE as usize;
-    events.truncate(PAGE as usize);
-    let older = events.last().filter(|_| has_more).map(|(id, _)| *id);
+    let page = PageAsked { limit: Some(PAGE), cursor: asked.before.as_deref() };
+    let Page { rows, next } = activity::events(&app.engine_of(&caller), &EventFilter::default(), &page).await?;
     Ok(render(&AuditPage {
         frame: Frame::new(&caller, "Audit", &Did::default()),
-        rows: events.iter().map(|(id, event)| EventRow::new(*id, event)).collect(),
-        older,
+        rows: rows.iter().map(|(id, event)| EventRow::new(*id, event)).collect(),
+        older: next,
         is_first: asked.before.is_none(),
     }))
 }

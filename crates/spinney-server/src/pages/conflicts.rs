@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use askama::Template;
 use axum::extract::State;
 use serde::Deserialize;
+use spinney_app::workspaces;
 use spinney_core::RepositoryId;
 use spinney_engine::{Among, Conflicts, Opponent, plural};
 
@@ -31,10 +32,10 @@ struct ConflictsPage {
     frame: Frame,
     repositories: Vec<(String, String, bool)>,
     is_slow: bool,
-    found: Option<Found>,
+    found: Option<ConflictTable>,
 }
 
-struct Found {
+struct ConflictTable {
     compared: String,
     rows: Vec<ConflictRow>,
     uncommitted: Vec<(Party, String)>,
@@ -73,17 +74,17 @@ pub(crate) async fn show(State(app): State<App>, caller: Caller, Asked(asked): A
             live.iter().map(|workspace| (workspace.name.to_string(), workspace.id.to_string())).collect();
         let conflicts = within(&app, move || async move {
             let context = engine.require_repository(&id).await?;
-            Ok(engine.conflicts(&context).await?)
+            Ok(workspaces::conflicts(&engine, &context).await?)
         });
         let conflicts = conflicts.await?;
         is_slow = conflicts.is_none();
-        found = conflicts.map(|conflicts| Found::new(&conflicts, &ids));
+        found = conflicts.map(|conflicts| ConflictTable::new(&conflicts, &ids));
     }
     let frame = Frame::new(&caller, "Conflicts", &Did::default());
     Ok(render(&ConflictsPage { frame, repositories, is_slow, found }))
 }
 
-impl Found {
+impl ConflictTable {
     fn new(conflicts: &Conflicts, ids: &HashMap<String, String>) -> Self {
         let party = |name: String| Party { id: ids.get(&name).cloned(), name };
         let rows = conflicts.found.iter().map(|conflict| ConflictRow {

@@ -1,9 +1,9 @@
 //! What every page has around it: who looks, what they may, and what was just done.
 
 use serde::Deserialize;
-use spinney_core::Scope;
+use spinney_core::{Scope, Timestamp};
 
-use crate::auth::{Caller, Via};
+use crate::auth::Caller;
 
 /// What stands around a page.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct Frame {
     pub told: Option<Told>,
 }
 
-/// A page's own part of its address: a code for what was just done, never a text.
+/// A page's own part of its address: a code for what was just done, sealed for the session that did it.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Did {
     #[serde(default)]
@@ -33,7 +33,7 @@ pub(crate) struct Told {
 }
 
 /// The parts of the dashboard: their names and addresses.
-const PARTS: [(&str, &str); 10] = [
+const PARTS: [(&str, &str); 11] = [
     ("Home", "/"),
     ("Repositories", "/repositories"),
     ("Jobs", "/jobs"),
@@ -41,6 +41,7 @@ const PARTS: [(&str, &str); 10] = [
     ("Conflicts", "/conflicts"),
     ("Schedules", "/schedules"),
     ("Trash", "/trash"),
+    ("Inbox", "/inbox"),
     ("Audit", "/audit"),
     ("Tokens", "/tokens"),
     ("API", "/api"),
@@ -48,17 +49,14 @@ const PARTS: [(&str, &str); 10] = [
 
 impl Frame {
     pub(crate) fn new(caller: &Caller, part: &'static str, did: &Did) -> Self {
-        let csrf = match &caller.via {
-            Via::Session { csrf, .. } => csrf.as_str().to_owned(),
-            Via::Socket | Via::Token { .. } => String::new(),
-        };
+        let csrf = caller.csrf().map(|csrf| csrf.as_str().to_owned()).unwrap_or_default();
         Self {
             part,
             account: caller.account.to_string(),
             is_session: !csrf.is_empty(),
             csrf,
             scope: caller.scope,
-            told: told(&did.did),
+            told: caller.csrf().and_then(|csrf| csrf.open(&did.did, Timestamp::now())).and_then(told),
         }
     }
 
@@ -88,26 +86,31 @@ impl Frame {
     }
 }
 
-/// What a code says. An address can hold any text, so that only what is known here is shown.
+/// What a code says.
 fn told(code: &str) -> Option<Told> {
     let (kind, text) = match code {
         "made" => ("done", "The workspace is ready."),
-        "going" => ("noted", "It takes longer, and goes on by itself: this page shows it when it is there."),
+        "going" => {
+            ("noted", "This takes longer and continues in the background. This page shows the result when it is ready.")
+        }
         "found" => ("done", "This work has its workspace already: here it is."),
-        "refused" => ("refused", "It was not removed: see what it holds."),
+        "refused" => ("refused", "The workspace was not removed. The reasons are listed below."),
         "removed" => ("done", "It is in the trash, whole."),
         "purged" => ("done", "Its tree is gone; what only that held is in an archive."),
         "emptied" => ("done", "The trash is empty; what only its trees held is in archives."),
-        "left" => ("refused", "Some of it could not be purged, and is here still."),
+        "left" => ("refused", "Some workspaces could not be purged and are still in the trash."),
         "added" => ("done", "The repository is known: give a piece of work its workspace."),
         "restored" => ("done", "It is back: same directory, branch, index and files."),
-        "pinned" => ("done", "Pinned: no sweep takes it."),
+        "renamed" => ("done", "It is back, with a name of its own: another workspace has the one that it had."),
+        "delivered" => ("done", "Delivered: its branch is at the remote."),
+        "undelivered" => ("noted", "There is nothing to deliver: the workspace has no changes compared with its base."),
+        "pinned" => ("done", "Pinned: cleanup does not remove it."),
         "unpinned" => ("done", "No longer pinned."),
         "started" => ("done", "The job has begun."),
         "retried" => ("done", "The job goes on."),
         "cancelling" => ("noted", "Its agent was asked to end; its work stays where it is."),
-        "revoked" => ("done", "The token counts no more."),
-        "ran" => ("done", "It was asked to run now."),
+        "revoked" => ("done", "The token is revoked."),
+        "ran" => ("done", "A run was requested. It starts in a moment."),
         "paused" => ("done", "Paused."),
         "resumed" => ("done", "It runs again at its times."),
         _ => return None,
@@ -120,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_can_not_make_a_page_say_anything() {
+    fn only_known_codes_say_something() {
         assert_eq!(told("<b>your password</b>"), None);
         assert_eq!(told(""), None);
         assert!(told("removed").is_some());

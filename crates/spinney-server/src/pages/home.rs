@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use askama::Template;
 use axum::extract::State;
-use spinney_app::words;
+use spinney_app::housekeeping::Archives;
+use spinney_app::{repositories, words};
 use spinney_core::{Job, JobStatus, LogEntry, Push, Timestamp, Workspace, WorkspaceStatus};
 use spinney_engine::{Among, Engine, Sizes, plural, size};
 use spinney_jobs::{Jobs, LogReader};
@@ -16,9 +17,12 @@ use super::frame::{Did, Frame};
 use super::log::Taken;
 use super::render;
 use super::rows::{JobRow, WorkspaceRow, running_in};
+use super::trash::archives_words;
 use crate::app::App;
 use crate::auth::Caller;
-use crate::maintenance::Chore;
+use crate::daemon::configuration::Standing;
+use crate::daemon::maintenance::{self, Chore};
+use crate::schedules;
 
 /// How many jobs of a kind a list has at most.
 const LISTED: u32 = 100;
@@ -31,6 +35,8 @@ const TAIL_BYTES: u64 = 16 << 10;
 #[template(path = "home.html")]
 struct HomePage {
     frame: Frame,
+    /// Why the configuration's files are not what counts; for the owner of the home.
+    configuration: Option<String>,
     is_empty: bool,
     has_jobs: bool,
     running: Vec<Running>,
@@ -74,26 +80,44 @@ pub(crate) async fn home(State(app): State<App>, caller: Caller, Asked(did): Ask
     waiting.reverse();
     let recent = jobs.list(None, JobStatus::ALL, LISTED).await?;
     let workspaces = engine.workspaces(None, Among::All).await?;
-    let repositories = engine.repositories().await?;
+    let known = engine.repositories().await?;
     let running_in = running_in(&now);
     let broken = workspaces.iter().filter(|workspace| needs_somebody(workspace.status));
     Ok(render(&HomePage {
         frame: Frame::new(&caller, "Home", &did),
-        is_empty: repositories.is_empty(),
+        configuration: caller.account.is_local().then(|| configuration(app.standing())).flatten(),
+        is_empty: known.is_empty(),
         has_jobs: !recent.is_empty(),
         waiting: waiting.iter().map(JobRow::new).collect(),
         failed: to_look_at(&recent).into_iter().map(JobRow::new).collect(),
         broken: broken.map(|workspace| WorkspaceRow::new(workspace, &running_in)).collect(),
         orphans: load_orphans(&engine).await?,
         stuck: load_stuck(&engine).await?,
-        room: Room::of(&engine, &workspaces, repositories.len()),
-        running: load_running(&app, &engine, &jobs, &now).await?,
+        room: Room::of(&engine, &workspaces, &load_archives(&engine).await?, known.len()),
+        running: load_running(&app, &jobs, &now).await?,
     }))
+}
+
+async fn load_archives(engine: &Engine) -> Result<Archives> {
+    let tallied = repositories::tally(engine, None).await?;
+    Ok(Archives::of(tallied.iter().flat_map(|row| &row.tallies)))
+}
+
+/// What of the configuration does not count, and why.
+fn configuration(standing: Standing) -> Option<String> {
+    let Standing { error, needs_restart } = standing;
+    if let Some(error) = error {
+        return Some(format!(
+            "The configuration was changed and can't be used: {error}. What it was before still counts."
+        ));
+    }
+    let keys: Vec<_> = needs_restart.iter().map(|key| format!("`{key}`")).collect();
+    (!keys.is_empty()).then(|| format!("Changed keys count after a restart of the daemon: {}.", keys.join(", ")))
 }
 
 /// What the last look of the daemon found and left to a person.
 async fn load_orphans(engine: &Engine) -> Result<Vec<String>> {
-    let row = engine.store().read().await?.schedule(&Chore::Orphans.key(engine)?).await?;
+    let row = maintenance::known(engine, Chore::Orphans).await?;
     let findings = row.and_then(|row| row.last_report["findings"].as_array().cloned()).unwrap_or_default();
     let open = findings.iter().filter(|finding| finding["done"].is_null());
     Ok(open.filter_map(|finding| finding["what"].as_str().map(ToOwned::to_owned)).collect())
@@ -101,7 +125,7 @@ async fn load_orphans(engine: &Engine) -> Result<Vec<String>> {
 
 /// What does not run by itself any more, or fails each time.
 async fn load_stuck(engine: &Engine) -> Result<Vec<(String, String)>> {
-    let rows = engine.store().read().await?.schedules(engine.account(), engine.home().node()).await?;
+    let rows = schedules::rows(engine).await?;
     let stuck = rows.into_iter().filter(|row| row.failures > 0 && (row.paused || row.key.agent.is_none()));
     let told = stuck.map(|row| {
         let name = match &row.key.agent {
@@ -135,10 +159,10 @@ fn to_look_at(newest_first: &[Job]) -> Vec<&Job> {
     found
 }
 
-async fn load_running(app: &App, engine: &Engine, jobs: &Jobs<'_>, now: &[Job]) -> Result<Vec<Running>> {
+async fn load_running(app: &App, jobs: &Jobs<'_>, now: &[Job]) -> Result<Vec<Running>> {
     let mut running = Vec::new();
     for job in now {
-        let mut session = engine.store().read().await?.sessions_of(&job.id).await?.pop();
+        let mut session = jobs.sessions(&job.id).await?.pop();
         let log = jobs.log(&job.id);
         let read = app.on_thread(move || async move { last_doing(log) }).await;
         let (doing, taken) = read.ok().and_then(std::result::Result::ok).unwrap_or_default();
@@ -166,7 +190,7 @@ fn last_doing(mut log: LogReader) -> spinney_jobs::Result<(Option<String>, Optio
 }
 
 impl Room {
-    fn of(engine: &Engine, workspaces: &[Workspace], repositories: usize) -> Self {
+    fn of(engine: &Engine, workspaces: &[Workspace], archives: &Archives, repositories: usize) -> Self {
         let config = engine.config();
         let sizes = Sizes::of(workspaces);
         let free = engine.free_disk().unwrap_or(0);
@@ -181,12 +205,19 @@ impl Room {
         let wanted = u64::from(config.pool.size) * repositories as u64;
         Self {
             disk: Bar::new(sizes.bytes, sizes.bytes.saturating_add(free), "what the trees take of the disk"),
-            disk_words: match sizes.known {
-                0 => format!("{}, not measured yet", plural(sizes.trees, "tree")),
-                _ => format!("{} in {}", size(sizes.bytes), plural(sizes.trees, "tree")),
+            disk_words: {
+                let trees = match sizes.known {
+                    0 => format!("{}, not measured yet", plural(sizes.trees, "tree")),
+                    _ => format!("{} in {}", size(sizes.bytes), plural(sizes.trees, "tree")),
+                };
+                [trees, archives_words(archives)]
+                    .into_iter()
+                    .filter(|words| !words.is_empty())
+                    .collect::<Vec<_>>()
+                    .join("; ")
             },
             free: format!("{} free", size(free)),
-            limit: Bar::new(count, u64::from(limit), "how many workspaces there may be"),
+            limit: Bar::new(count, u64::from(limit), "the limit of workspaces"),
             limit_words: if limit == 0 { format!("{count} live") } else { format!("{count} of {limit}") },
             limit_where: if fullest.is_empty() {
                 "no workspace yet".to_owned()
@@ -198,7 +229,7 @@ impl Room {
             pool_where: if wanted == 0 {
                 "`pool.size` is 0: nothing is kept warm".to_owned()
             } else {
-                "ready before anybody asks".to_owned()
+                "warm workspaces ready".to_owned()
             },
         }
     }

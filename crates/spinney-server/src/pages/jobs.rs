@@ -3,13 +3,13 @@
 use askama::Template;
 use axum::extract::State;
 use serde::Deserialize;
-use spinney_app::jobs::Retry;
-use spinney_app::{Front, words};
+use spinney_app::jobs::{self, Retry};
+use spinney_app::workspaces::diff;
+use spinney_app::{Front, PageAsked, words};
 use spinney_core::{
     Cancel, Job, JobEvent, JobId, JobStatus, LogEntry, Push, Session, SessionStatus, Timestamp, WorkspaceStatus,
 };
 use spinney_engine::Engine;
-use spinney_store::{JobFilter, JobSearch};
 
 use super::answer::{Asked, Form, Id, PageError, Result, filled, lead, within};
 use super::bar::Bar;
@@ -18,8 +18,6 @@ use super::frame::{Did, Frame};
 use super::log::{self, Log};
 use super::render;
 use super::rows::{JobRow, came_of, short, took};
-use crate::api::diff::load_of_job;
-use crate::api::page::{self, Cursor};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
@@ -66,20 +64,18 @@ struct JobsPage {
 pub(crate) async fn list(State(app): State<App>, caller: Caller, Asked(asked): Asked<ListQuery>) -> Result {
     let engine = app.engine_of(&caller);
     let (show, statuses) = SHOWN.into_iter().find(|(name, _)| *name == asked.show).unwrap_or(SHOWN[0]);
-    let page = page::asked(Some(LISTED), filled(&asked.cursor))?;
-    let filter =
-        JobFilter { account: engine.account().to_owned(), node: None, repository: None, statuses: statuses.to_vec() };
-    let search = JobSearch { filter, agent: filled(&asked.agent).map(ToOwned::to_owned), workspace: None };
-    let mut jobs = engine.store().read().await?.job_page(&search, &page).await?;
-    let older = page::cut(&mut jobs, &page, |job| Cursor::behind(job.created_at, job.id.as_str()));
+    let agent = filled(&asked.agent).map(ToOwned::to_owned);
+    let which = jobs::Which { statuses: Some(statuses.to_vec()), agent: agent.clone(), ..jobs::Which::default() };
+    let page = PageAsked { limit: Some(LISTED), cursor: filled(&asked.cursor) };
+    let found = jobs::page(&engine, which, &page).await?;
     Ok(render(&JobsPage {
         frame: Frame::new(&caller, "Jobs", &Did::default()),
         shown: SHOWN.into_iter().map(|(name, _)| (name, name == show)).collect(),
         show,
-        agent: search.agent.unwrap_or_default(),
-        jobs: jobs.iter().map(JobRow::new).collect(),
-        older,
-        is_first: page.after.is_none(),
+        agent: agent.unwrap_or_default(),
+        jobs: found.rows.iter().map(JobRow::new).collect(),
+        older: found.next,
+        is_first: page.cursor.is_none(),
     }))
 }
 
@@ -144,10 +140,10 @@ pub(crate) async fn show(State(app): State<App>, caller: Caller, Id(id): Id<JobI
         taken.tell(session);
     }
     let (asked, of_job) = (engine.clone(), job.clone());
-    let diff = within(&app, move || async move { Ok(load_of_job(&asked, &of_job).await?) }).await;
+    let diff = within(&app, move || async move { Ok(diff::of_job(&asked, &of_job).await?) }).await;
     let (diff, diff_problem) = match diff {
         Ok(Some(diff)) => (Some(Diff::parse(&diff.diff, diff.truncated)), String::new()),
-        Ok(None) => (None, "git takes longer than you would wait".to_owned()),
+        Ok(None) => (None, "git has not answered within the time limit".to_owned()),
         Err(problem) => (None, problem.0.message),
     };
     let outcome = &job.outcome;
@@ -167,7 +163,7 @@ pub(crate) async fn show(State(app): State<App>, caller: Caller, Id(id): Id<JobI
         is_cancelling: job.cancel != Cancel::No && !job.status.is_final(),
         prompt: job.prompt.clone(),
         summary: outcome.summary.clone().unwrap_or_default(),
-        error: words::error_of(&job, Front::Api).unwrap_or_default(),
+        error: words::error_of(&job, Front::CommandLine).unwrap_or_default(),
         came_of: came_of(outcome),
         is_refused: outcome.push == Some(Push::Refused),
         branch: outcome.branch.clone().unwrap_or_default(),
@@ -192,9 +188,10 @@ pub(crate) async fn show(State(app): State<App>, caller: Caller, Id(id): Id<JobI
 
 /// Where the checkout is that a job reads in; nothing for any other job, and once it is gone.
 async fn load_reading(engine: &Engine, job: &Job) -> std::result::Result<String, ApiError> {
-    let Some(id) = job.workspace_id.as_ref().filter(|_| job.request.reads) else { return Ok(String::new()) };
-    let row = engine.store().read().await?.workspace(id).await?;
-    let row = row.filter(|row| row.status == WorkspaceStatus::Reading);
+    if !job.request.reads {
+        return Ok(String::new());
+    }
+    let row = jobs::workspace_of(engine, job).await?.filter(|row| row.status == WorkspaceStatus::Reading);
     Ok(row.map(|row| row.path.display().to_string()).unwrap_or_default())
 }
 
@@ -278,12 +275,12 @@ pub(crate) async fn cancel(
 ) -> Result {
     let (engine, own, of) = (app.engine_of(&caller), app.clone(), id.clone());
     let cancelled: Begun<_, PageError> = Begun::new(&app, move || async move {
-        let jobs = own.jobs(&engine)?;
-        let job = jobs.require(&of).await?;
-        Ok(spinney_app::jobs::cancel(&jobs, &job, form.force == "yes").await?)
+        let known = own.jobs(&engine)?;
+        let job = known.require(&of).await?;
+        Ok(jobs::cancel(&known, &job, form.force == "yes").await?)
     });
     cancelled.end().await?;
-    lead(&format!("/jobs/{id}"), "cancelling")
+    lead(&caller, &format!("/jobs/{id}"), "cancelling")
 }
 
 #[derive(Debug, Deserialize)]
@@ -305,8 +302,8 @@ pub(crate) async fn retry(
         let jobs = own.jobs(&engine)?;
         let job = jobs.require(&of).await?;
         let how = Retry { mark: None, accept_held: form.accept_held == "yes" };
-        Ok(spinney_app::jobs::retry(&jobs, &job, &how).await?)
+        Ok(jobs::retry(&jobs, &job, &how).await?)
     });
     retried.end().await?;
-    lead(&format!("/jobs/{id}"), "retried")
+    lead(&caller, &format!("/jobs/{id}"), "retried")
 }

@@ -113,7 +113,9 @@ fn tell(rows: &mut Vec<LogRow>, phase: &mut Option<JobPhase>, event: &JobEvent) 
                 (_, None) => LogRow::Phase(words::phase(*now).to_owned()),
             }
         }
-        JobEvent::Warning { text, advice } => LogRow::Note(lines(&words::with_advice(text, advice, Front::Api))),
+        JobEvent::Warning { text, advice } => {
+            LogRow::Note(lines(&words::with_advice(text, advice, Front::CommandLine)))
+        }
         JobEvent::SessionStarted { model, resumed, .. } => {
             let before = resumed.then_some("goes on with the session before");
             let said: Vec<_> = before.into_iter().chain(model.as_deref()).collect();
@@ -146,7 +148,7 @@ fn tell(rows: &mut Vec<LogRow>, phase: &mut Option<JobPhase>, event: &JobEvent) 
         JobEvent::HandOff { note } => LogRow::HandOff(lines(note)),
         JobEvent::SessionFinished { error: Some(error), .. } => LogRow::Error(lines(error)),
         JobEvent::Finished { status, error, advice } => {
-            let error = error.as_deref().map(|error| words::with_advice(error, advice, Front::Api));
+            let error = error.as_deref().map(|error| words::with_advice(error, advice, Front::CommandLine));
             LogRow::End { text: words::ended(*status, error.as_deref()), is_bad: *status != JobStatus::Completed }
         }
         JobEvent::SessionFinished { .. } | JobEvent::Usage { .. } | JobEvent::Unknown => return,

@@ -55,7 +55,9 @@ pub(crate) async fn log_in(
 ) -> Response {
     let form = match form {
         Ok(Form(form)) => form,
-        Err(rejection) => return say(rejection.status(), "/", "this was not sent by the form below"),
+        Err(rejection) => {
+            return say(rejection.status(), "/", "the log-in form was not filled in correctly: send it again");
+        }
     };
     let peer = peer.map_or(Peer::Network(([0, 0, 0, 0], 0).into()), |Extension(peer)| peer);
     match begin_session(&app, peer, &form.key).await {

@@ -13,6 +13,7 @@ mod diff;
 pub(crate) mod fleet;
 mod frame;
 pub(crate) mod home;
+pub(crate) mod inbox;
 pub(crate) mod jobs;
 #[expect(unused_qualifications, reason = "what a template of an enum becomes has some")]
 mod log;
@@ -39,7 +40,7 @@ use frame::Frame;
 pub(crate) use ticked::ticked;
 
 /// Where a program asks; what is elsewhere is for people.
-const FOR_PROGRAMS: [&str; 5] = ["/api/", "/assets/", "/health", "/metrics", "/ready"];
+const FOR_PROGRAMS: [&str; 6] = ["/api/", "/assets/", "/health", "/metrics", "/ready", "/mcp"];
 
 #[derive(Template)]
 #[template(path = "error.html")]
@@ -88,11 +89,11 @@ pub(crate) fn is_failure(response: &Response) -> bool {
 
 fn page_of(error: &ApiError, frame: Frame) -> Response {
     let title = match error.status {
-        StatusCode::NOT_FOUND => "Not here",
-        StatusCode::UNAUTHORIZED => "Who are you?",
+        StatusCode::NOT_FOUND => "Not found",
+        StatusCode::UNAUTHORIZED => "Please log in",
         StatusCode::FORBIDDEN => "Not allowed",
-        StatusCode::SERVICE_UNAVAILABLE => "Not now",
-        status if status.is_server_error() => "Something broke",
+        StatusCode::SERVICE_UNAVAILABLE => "Temporarily unavailable",
+        status if status.is_server_error() => "Internal error",
         _ => "That can't be done",
     };
     let mut response = (error.status, render(&ErrorPage { frame, title, error })).into_response();

@@ -6,7 +6,7 @@ use askama::Template;
 use axum::extract::State;
 use serde::Deserialize;
 use spinney_app::jobs::{self, JobAsked};
-use spinney_app::{InvalidRequest, Prompt, WorkRequest, document, workspaces};
+use spinney_app::{InvalidRequest, Prompt, WorkRequest, document, repositories, workspaces};
 use spinney_core::{BranchName, JobStatus, Platform, RepositoryId, WorkKind};
 use spinney_engine::{Among, Sizes, size};
 use spinney_jobs::Busy;
@@ -19,7 +19,7 @@ use crate::api::named;
 use crate::api::repositories::NewRepository;
 use crate::app::App;
 use crate::auth::Caller;
-use crate::background;
+use crate::daemon::background;
 use crate::error::ApiError;
 use crate::operations::Begun;
 
@@ -93,12 +93,12 @@ pub(crate) async fn add(State(app): State<App>, caller: Caller, Form(form): Form
     let place = filled(&form.place).ok_or_else(|| ApiError::usage("say where it is: a URL or a path"))?;
     let (place, add) = NewRepository::at(place, parsed(&form.name)?).checked(&engine, &caller)?;
     let added = within(&app, move || async move {
-        let context = engine.add_repository(&place, engine.home().root(), &add, &|_| {}).await?;
+        let context = repositories::add(&engine, &place, engine.home().root(), &add, &|_| {}).await?;
         Ok(context.repository.id)
     });
     match added.await? {
-        Some(id) => lead(&format!("/repositories/{id}"), "added"),
-        None => lead("/repositories", "going"),
+        Some(id) => lead(&caller, &format!("/repositories/{id}"), "added"),
+        None => lead(&caller, "/repositories", "going"),
     }
 }
 
@@ -196,9 +196,9 @@ pub(crate) async fn create_workspace(
         Ok((created.resolution.workspace.id, is_made))
     });
     match made.await? {
-        Some((workspace, true)) => lead(&format!("/workspaces/{workspace}"), "made"),
-        Some((workspace, false)) => lead(&format!("/workspaces/{workspace}"), "found"),
-        None => lead(&format!("/repositories/{id}"), "going"),
+        Some((workspace, true)) => lead(&caller, &format!("/workspaces/{workspace}"), "made"),
+        Some((workspace, false)) => lead(&caller, &format!("/workspaces/{workspace}"), "found"),
+        None => lead(&caller, &format!("/repositories/{id}"), "going"),
     }
 }
 
@@ -232,9 +232,10 @@ pub(crate) async fn start_job(
             names_repository: true,
             busy: Busy::Wait,
             waits_for_room: true,
+            batch: None,
         };
         Ok(jobs::submit(&own.jobs(&engine)?, context, new).await?)
     });
     let job = begun.end().await?;
-    lead(&format!("/jobs/{}", job.id), "started")
+    lead(&caller, &format!("/jobs/{}", job.id), "started")
 }

@@ -60,11 +60,11 @@ pub(crate) fn took(job: &Job) -> String {
 fn about(job: &Job) -> String {
     let said = match job.status {
         JobStatus::Pending => {
-            job.waits_for.as_ref().map(|what| format!("waits for {}", words::waits_for(what, Front::Api)))
+            job.waits_for.as_ref().map(|what| format!("waits for {}", words::waits_for(what, Front::CommandLine)))
         }
         JobStatus::Completed => Some(came_of(&job.outcome)).filter(|text| !text.is_empty()),
         JobStatus::Running => None,
-        _ => words::error_of(job, Front::Api),
+        _ => words::error_of(job, Front::CommandLine),
     };
     let text = said.or_else(|| job.title.clone()).unwrap_or_else(|| job.prompt.clone());
     words::first_line(&text).into_owned()
@@ -85,8 +85,8 @@ pub(crate) fn came_of(outcome: &Outcome) -> String {
         Some(Push::Nothing) => parts.push("nothing changed".to_owned()),
         Some(Push::NoRemote) => parts.push("there is no remote".to_owned()),
         Some(Push::Refused) => parts.push("the remote refused the push".to_owned()),
-        Some(Push::Held) => parts.push("not pushed: a person has to look first".to_owned()),
-        Some(Push::Off) => parts.push("not to be pushed".to_owned()),
+        Some(Push::Held) => parts.push("not pushed: held until a person accepts the commit".to_owned()),
+        Some(Push::Off) => parts.push("not pushed: push_on_success is false".to_owned()),
         None => {}
     }
     parts.join(", ")

@@ -16,7 +16,7 @@ use super::mark::Mark;
 use super::render;
 use crate::app::App;
 use crate::auth::Caller;
-use crate::maintenance::{self, Chore};
+use crate::daemon::maintenance::{self, Chore};
 use crate::operations::Begun;
 use crate::schedules::{self, Change, NO_AGENT};
 
@@ -157,17 +157,17 @@ pub(crate) struct ScheduleFields {
 
 pub(crate) async fn run(State(app): State<App>, caller: Caller, Form(form): Form<ScheduleFields>) -> Result {
     change(&app, &caller, form, Change::RunNow).await?;
-    lead("/schedules", "ran")
+    lead(&caller, "/schedules", "ran")
 }
 
 pub(crate) async fn pause(State(app): State<App>, caller: Caller, Form(form): Form<ScheduleFields>) -> Result {
     change(&app, &caller, form, Change::Pause).await?;
-    lead("/schedules", "paused")
+    lead(&caller, "/schedules", "paused")
 }
 
 pub(crate) async fn resume(State(app): State<App>, caller: Caller, Form(form): Form<ScheduleFields>) -> Result {
     change(&app, &caller, form, Change::Resume).await?;
-    lead("/schedules", "resumed")
+    lead(&caller, "/schedules", "resumed")
 }
 
 async fn change(app: &App, caller: &Caller, form: ScheduleFields, change: Change) -> Result<()> {

@@ -5,9 +5,10 @@ use std::time::Duration;
 use askama::Template;
 use axum::extract::State;
 use serde::Deserialize;
-use spinney_app::words;
-use spinney_core::{Scope, Timestamp, Token, TokenId, TokenKind};
-use spinney_engine::{Engine, NewToken};
+use spinney_app::{accounts, words};
+use spinney_core::quantity::Span;
+use spinney_core::{Scope, Timestamp, Token, TokenId};
+use spinney_engine::Engine;
 
 use super::answer::{Asked, Form, Id, Result, lead, parsed};
 use super::frame::{Did, Frame};
@@ -58,7 +59,7 @@ pub(crate) async fn list(State(app): State<App>, caller: Caller, Asked(did): Ask
 }
 
 async fn page(engine: &Engine, caller: &Caller, did: &Did, made: Option<(String, String)>) -> Result {
-    let rows = engine.tokens().await?.iter().map(TokenRow::new).collect();
+    let rows = accounts::tokens(engine).await?.iter().map(TokenRow::new).collect();
     Ok(render(&TokensPage { frame: Frame::new(caller, "Tokens", did), rows, made }))
 }
 
@@ -77,15 +78,15 @@ pub(crate) async fn create(State(app): State<App>, caller: Caller, Form(form): F
     let name = parsed(&form.name)?.ok_or_else(|| ApiError::usage("a token needs a name"))?;
     let days: Option<u32> = parsed(&form.days)?;
     if days.is_some_and(|days| days == 0 || days > MAX_DAYS) {
-        return Err(ApiError::usage(format!("a token counts for 1 to {MAX_DAYS} days")).into());
+        return Err(ApiError::usage(format!("a token is valid for 1 to {MAX_DAYS} days")).into());
     }
     let engine = app.engine_of(&caller);
-    let new = NewToken { kind: TokenKind::Api, name, scope: form.scope, time: days.map(|days| DAY * days) };
-    let (token, secret) = engine.create_token(new).await?;
+    let expires = days.map(|days| Span(DAY * days));
+    let (token, secret) = accounts::create_token(&engine, name, form.scope, expires).await?;
     page(&engine, &caller, &Did::default(), Some((token.name.to_string(), secret.expose().to_owned()))).await
 }
 
 pub(crate) async fn revoke(State(app): State<App>, caller: Caller, Id(id): Id<TokenId>) -> Result {
-    app.engine_of(&caller).revoke_token(id.as_str()).await?;
-    lead("/tokens", "revoked")
+    accounts::revoke_token(&app.engine_of(&caller), id.as_str()).await?;
+    lead(&caller, "/tokens", "revoked")
 }

@@ -2,10 +2,10 @@
 
 use askama::Template;
 use axum::extract::State;
-use spinney_app::housekeeping::{self, Purge};
-use spinney_app::words;
+use spinney_app::housekeeping::{self, Archives, Purge};
+use spinney_app::{repositories, words};
 use spinney_core::{WorkspaceId, WorkspaceStatus, in_full};
-use spinney_engine::plural;
+use spinney_engine::{plural, size};
 
 use super::answer::{Asked, Id, Result, lead, within};
 use super::frame::{Did, Frame};
@@ -23,6 +23,10 @@ struct TrashPage {
     keep: String,
     /// `3 trees`.
     count: String,
+    /// `30 archives, 1.2 GiB`; nothing where there are none.
+    archives: String,
+    /// Until when those are kept.
+    archived: String,
 }
 
 struct TrashRow {
@@ -38,7 +42,7 @@ struct TrashRow {
 
 pub(crate) async fn list(State(app): State<App>, caller: Caller, Asked(did): Asked<Did>) -> Result {
     let engine = app.engine_of(&caller);
-    let rows = engine.trash(false).await?.into_iter().rev().map(|trashed| TrashRow {
+    let rows = housekeeping::trash(&engine, false).await?.into_iter().rev().map(|trashed| TrashRow {
         id: trashed.workspace.id.to_string(),
         name: trashed.workspace.name.to_string(),
         repository: trashed.workspace.repository.to_string(),
@@ -51,7 +55,24 @@ pub(crate) async fn list(State(app): State<App>, caller: Caller, Asked(did): Ask
     let keep = words::days(&engine.config().cleanup.trash_for.to_string());
     let rows: Vec<_> = rows.collect();
     let count = plural(rows.len(), "tree");
-    Ok(render(&TrashPage { frame: Frame::new(&caller, "Trash", &did), rows, keep, count }))
+    let tallied = repositories::tally(&engine, None).await?;
+    let found = Archives::of(tallied.iter().flat_map(|row| &row.tallies));
+    let archives = archives_words(&found);
+    let cleanup = &engine.config().cleanup;
+    let archived = match (cleanup.archive_for.0.is_zero(), found.outgrow(cleanup)) {
+        (false, _) => format!("each is kept for {}", words::days(&cleanup.archive_for.to_string())),
+        (true, true) => "they take more than the live trees, and stay until somebody erases them".to_owned(),
+        (true, false) => "they stay until somebody erases them".to_owned(),
+    };
+    Ok(render(&TrashPage { frame: Frame::new(&caller, "Trash", &did), rows, keep, count, archives, archived }))
+}
+
+/// `30 archives, 1.2 GiB`; nothing where there are none.
+pub(super) fn archives_words(archives: &Archives) -> String {
+    match usize::try_from(archives.count).unwrap_or(usize::MAX) {
+        0 => String::new(),
+        count => format!("{}, {}", plural(count, "archive"), size(archives.bytes)),
+    }
 }
 
 /// Purges all that is in the trash.
@@ -69,7 +90,7 @@ pub(crate) async fn empty(State(app): State<App>, caller: Caller) -> Result {
         Some(false) => "left",
         None => "going",
     };
-    lead("/trash", code)
+    lead(&caller, "/trash", code)
 }
 
 /// Purges one workspace of the trash.
@@ -87,5 +108,5 @@ pub(crate) async fn purge_workspace(State(app): State<App>, caller: Caller, Id(i
         }
     });
     let code = if purged.await?.is_some() { "purged" } else { "going" };
-    lead(&format!("/workspaces/{id}"), code)
+    lead(&caller, &format!("/workspaces/{id}"), code)
 }

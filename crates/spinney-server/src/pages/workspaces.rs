@@ -5,8 +5,11 @@ use std::collections::HashSet;
 use askama::Template;
 use axum::extract::State;
 use serde::Deserialize;
-use spinney_app::{document, words, workspaces};
-use spinney_core::{Consent, Job, JobStatus, Remover, Verdict, WorkKind, Workspace, WorkspaceId, WorkspaceStatus};
+use spinney_app::words::Around;
+use spinney_app::workspaces::deliver::{DeliveryRequest, PushState};
+use spinney_app::workspaces::{self, Belongings, Examined, is_judged};
+use spinney_app::{document, words};
+use spinney_core::{Consent, Job, JobStatus, Verdict, WorkKind, Workspace, WorkspaceId, WorkspaceStatus};
 use spinney_engine::{Context, Details, Engine, plural};
 
 use super::answer::{Asked, Form, Id, Result, lead, patiently, within};
@@ -61,6 +64,8 @@ enum Doing {
     Removed { since: String, until: String },
     /// Its tree is gone; it can come back none the less.
     Purged,
+    /// Nothing of it is left.
+    Erased { since: String, by: String },
     /// It is being made or taken away.
     Busy,
 }
@@ -105,11 +110,7 @@ pub(crate) async fn show(
     let workspace = engine.require_workspace(&id).await?;
     let (own, of) = (engine.clone(), workspace.clone());
     let seen = within(&app, move || async move { look(&own, &of).await }).await?;
-    let mut db = engine.store().read().await?;
-    let jobs = db.jobs_in(&id, JOBS).await?;
-    let conversations = db.conversations_of(&id).await?;
-    let (works, ports) = (db.works_of(&id).await?, db.ports_of(&id).await?);
-    drop(db);
+    let Belongings { jobs, conversations, works, ports } = workspaces::belongings(&engine, &id, JOBS).await?;
     let is_slow = seen.is_none();
     let Seen { details, judged, agents } = seen.unwrap_or_default();
     let doing = match (workspace.status, judged) {
@@ -118,7 +119,10 @@ pub(crate) async fn show(
             let until = words::date(removed.plus(engine.config().cleanup.trash_for.0));
             Doing::Removed { since: words::ago(removed), until }
         }
-        (WorkspaceStatus::Purged, _) => Doing::Purged,
+        (WorkspaceStatus::Purged, _) => match &workspace.metadata.erased {
+            Some(erased) => Doing::Erased { since: words::ago(erased.at()), by: erased.by.clone() },
+            None => Doing::Purged,
+        },
         (_, Some(judged)) => Doing::Live(judged),
         (_, None) if is_slow => Doing::Slow,
         (_, None) => Doing::Busy,
@@ -162,14 +166,8 @@ async fn look(engine: &Engine, workspace: &Workspace) -> Result<Seen> {
     if !is_judged(workspace.status) {
         return Ok(Seen { agents, ..Seen::default() });
     }
-    let details = engine.inspect(&context, workspace).await;
-    let judged = Some(judge(engine, &context, workspace).await?);
-    Ok(Seen { details, judged, agents })
-}
-
-/// Whether a workspace has a tree that could go.
-fn is_judged(status: WorkspaceStatus) -> bool {
-    matches!(status, WorkspaceStatus::Active | WorkspaceStatus::Broken | WorkspaceStatus::Lost)
+    let (details, judged) = standing_of(engine, &context, workspace).await?;
+    Ok(Seen { details, judged: Some(judged), agents })
 }
 
 impl Link {
@@ -208,13 +206,15 @@ fn changes(details: &Details) -> String {
     }
 }
 
-async fn judge(engine: &Engine, context: &Context, workspace: &Workspace) -> Result<Judged> {
-    let verdict = engine.judge(context, workspace, Remover::Person).await?;
-    Ok(Judged::new(workspace, &verdict, words::days(&context.config().cleanup.trash_for.to_string())))
+async fn standing_of(engine: &Engine, context: &Context, workspace: &Workspace) -> Result<(Details, Judged)> {
+    let Examined { details, verdict } = workspaces::standing(engine, context, workspace).await?;
+    let trash_for = words::days(&context.config().cleanup.trash_for.to_string());
+    let around = Around { has_remote: workspaces::has_remote(engine, context).await?, ..Around::default() };
+    Ok((details, Judged::new(workspace, &verdict, &around, trash_for)))
 }
 
 impl Judged {
-    fn new(workspace: &Workspace, verdict: &Verdict, trash_for: String) -> Self {
+    fn new(workspace: &Workspace, verdict: &Verdict, around: &Around, trash_for: String) -> Self {
         let reasons = verdict.reasons.iter().map(|reason| ReasonRow {
             code: reason.code.to_string(),
             detail: reason.detail(),
@@ -231,7 +231,7 @@ impl Judged {
             with: words::lost_with(verdict),
             blockers: blockers.collect::<Vec<_>>().join(", "),
             reasons: reasons.collect(),
-            keeps: words::ways_to_keep(workspace, verdict),
+            keeps: words::ways_to_keep(workspace, verdict, around),
             trash_for,
         }
     }
@@ -239,7 +239,7 @@ impl Judged {
 
 #[derive(Template)]
 #[template(path = "standing.html")]
-struct Standing {
+struct StandingPart {
     distance: String,
     changes: String,
     fault: String,
@@ -252,8 +252,7 @@ pub(crate) async fn standing(State(app): State<App>, caller: Caller, Id(id): Id<
     let workspace = engine.require_workspace(&id).await?;
     let (details, judged) = patiently(&app, move || async move {
         let context = engine.context_of(&workspace).await?;
-        let details = engine.inspect(&context, &workspace).await;
-        Ok((details, judge(&engine, &context, &workspace).await?))
+        standing_of(&engine, &context, &workspace).await
     })
     .await?;
     let distance = match details.distance {
@@ -261,7 +260,7 @@ pub(crate) async fn standing(State(app): State<App>, caller: Caller, Id(id): Id<
         None => String::new(),
     };
     let changes = changes(&details);
-    Ok(render(&Standing { distance, changes, fault: details.fault.unwrap_or_default(), judged }))
+    Ok(render(&StandingPart { distance, changes, fault: details.fault.unwrap_or_default(), judged }))
 }
 
 #[derive(Debug, Deserialize)]
@@ -294,7 +293,7 @@ pub(crate) async fn remove(
         Some(false) => "refused",
         None => "going",
     };
-    lead(&format!("/workspaces/{id}"), code)
+    lead(&caller, &format!("/workspaces/{id}"), code)
 }
 
 /// Brings a workspace back.
@@ -303,11 +302,32 @@ pub(crate) async fn restore(State(app): State<App>, caller: Caller, Id(id): Id<W
     let workspace = engine.require_workspace(&id).await?;
     let restored = within(&app, move || async move {
         let context = engine.context_of(&workspace).await?;
-        workspaces::restore(&engine, &context, &workspace, None, &|_| {}).await?;
-        Ok(())
+        let restored = workspaces::restore(&engine, &context, &workspace, None, &|_| {}).await?;
+        Ok(restored.name == workspace.name && restored.branch == workspace.branch)
     });
-    let code = if restored.await?.is_some() { "restored" } else { "going" };
-    lead(&format!("/workspaces/{id}"), code)
+    let code = match restored.await? {
+        Some(true) => "restored",
+        Some(false) => "renamed",
+        None => "going",
+    };
+    lead(&caller, &format!("/workspaces/{id}"), code)
+}
+
+/// Commits what is left, pushes, and opens a pull request where there is a forge.
+pub(crate) async fn deliver(State(app): State<App>, caller: Caller, Id(id): Id<WorkspaceId>) -> Result {
+    let engine = app.engine_of(&caller);
+    let workspace = engine.require_workspace(&id).await?;
+    let delivered = within(&app, move || async move {
+        let context = engine.context_of(&workspace).await?;
+        let delivered = workspaces::deliver(&engine, &context, &workspace, DeliveryRequest::default()).await?;
+        Ok(delivered.push)
+    });
+    let code = match delivered.await? {
+        Some(PushState::Nothing) => "undelivered",
+        Some(_) => "delivered",
+        None => "going",
+    };
+    lead(&caller, &format!("/workspaces/{id}"), code)
 }
 
 pub(crate) async fn pin(State(app): State<App>, caller: Caller, Id(id): Id<WorkspaceId>) -> Result {
@@ -322,5 +342,5 @@ async fn set_pinned(app: &App, caller: &Caller, id: &WorkspaceId, pinned: bool) 
     let engine = app.engine_of(caller);
     let workspace = engine.require_workspace(id).await?;
     workspaces::set_pinned(&engine, workspace, pinned).await?;
-    lead(&format!("/workspaces/{id}"), if pinned { "pinned" } else { "unpinned" })
+    lead(caller, &format!("/workspaces/{id}"), if pinned { "pinned" } else { "unpinned" })
 }

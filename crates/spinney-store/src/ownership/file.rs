@@ -73,6 +73,11 @@ impl LockedFile {
         self.file.try_clone().map_err(failed(&self.path, "handed over"))
     }
 
+    /// Whether its path still leads to it.
+    pub(super) fn is_in_place(&self) -> bool {
+        is_same(&self.file, &self.path)
+    }
+
     pub(super) fn unlock(&self) {
         let _ = flock(&self.file, FlockOperation::Unlock);
     }

@@ -175,6 +175,15 @@ impl Owned {
         }
     }
 
+    /// Whether it counts for others: the file that is locked is the one that they look at.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        match &self.hold {
+            Hold::File(file) => file.is_in_place(),
+            Hold::Here(_) => true,
+        }
+    }
+
     /// Ends it for good, once its row says that it is over. Who still waits reads the row.
     pub fn discard(self) {
         if let Hold::File(file) = &self.hold {
@@ -217,6 +226,7 @@ mod tests {
             Ownable::Job(JobId::generate()),
             Ownable::Operation(OperationId::generate()),
             Ownable::Schedules,
+            Ownable::Queue,
             Ownable::Daemon,
             Ownable::Sweep,
             Ownable::Measuring,

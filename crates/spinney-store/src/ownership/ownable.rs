@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use spinney_core::{JobId, OperationId, Platform};
 
-/// How often a job's file that seems to be locked is tried again.
+/// How often a file of jobs that seems to be locked is tried again.
 const LOOKERS: u32 = 3;
 
 /// What one process at a time may act on.
@@ -20,6 +20,8 @@ pub enum Ownable {
         platform: Platform,
         id: String,
     },
+    /// Whose turn it is among the jobs of a home.
+    Queue,
     /// The daemon's work in a home.
     Daemon,
     /// The sweeping of a home.
@@ -34,6 +36,7 @@ impl Ownable {
         Some(match self {
             Self::Job(id) => home.join("jobs").join(id.as_str()),
             Self::Operation(id) => home.join("operations").join(id.as_str()),
+            Self::Queue => home.join("jobs").join("queue.lock"),
             Self::Schedules => home.join("schedules.lock"),
             Self::Daemon => home.join("serve.lock"),
             Self::Sweep => home.join("sweep.lock"),
@@ -45,7 +48,7 @@ impl Ownable {
     /// How often it is tried again: somebody may only be looking whether it is owned, which takes a moment. Operations are
     /// looked through by every command, which must not wait for those that are under way.
     pub(super) fn lookers(&self) -> u32 {
-        if matches!(self, Self::Job(_)) { LOOKERS } else { 0 }
+        if matches!(self, Self::Job(_) | Self::Queue) { LOOKERS } else { 0 }
     }
 
     /// Whether it is given up by its owner alone, and never carried on.
@@ -59,6 +62,7 @@ impl fmt::Display for Ownable {
         match self {
             Self::Job(id) => write!(formatter, "job {id}"),
             Self::Operation(id) => write!(formatter, "operation {id}"),
+            Self::Queue => formatter.write_str("the queue"),
             Self::Schedules => formatter.write_str("the schedules"),
             Self::Message { platform, id } => write!(formatter, "message {id} of {platform}"),
             Self::Daemon => formatter.write_str("the daemon's work"),

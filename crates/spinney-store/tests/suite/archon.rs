@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use spinney_store::{Archon, ArchonConversation, Error};
+use spinney_store::{Archon, ArchonConversation, Error, StoreUrl};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection as _};
 use tempfile::TempDir;
@@ -37,6 +37,14 @@ impl Database {
     fn path(&self) -> PathBuf {
         self.directory.path().join("archon.db")
     }
+
+    fn url(&self) -> StoreUrl {
+        file(&self.path())
+    }
+}
+
+fn file(path: &Path) -> StoreUrl {
+    StoreUrl::Sqlite(path.to_owned())
 }
 
 fn paths(archon: &Archon) -> Vec<&str> {
@@ -58,7 +66,7 @@ async fn environments_in_use_come_first_and_conversations_that_were_deleted_not_
             ('3', 'slack', 'C1:18.5', NULL, '3', NULL, '2026-01-01');";
     let database = Database::new(&format!("{TODAY}{rows}")).await;
     let before = std::fs::read(database.path()).unwrap();
-    let archon = Archon::load(&database.path()).await.unwrap();
+    let archon = Archon::load(&database.url()).await.unwrap();
     assert_eq!(paths(&archon), ["/new", "/old", "/gone"]);
     let active: Vec<bool> = archon.environments.iter().map(|environment| environment.active).collect();
     assert_eq!(active, [true, true, false]);
@@ -104,7 +112,7 @@ async fn the_oldest_databases_have_only_paths() {
         ),
     ] {
         let database = Database::new(&format!("{start}{columns}); {row}{insert};")).await;
-        let archon = Archon::load(&database.path()).await.unwrap();
+        let archon = Archon::load(&database.url()).await.unwrap();
         assert!(archon.environments.is_empty());
         let talk = &archon.conversations[0];
         assert_eq!((talk.environment.as_deref(), talk.worktree.as_deref()), (environment, worktree), "{columns}");
@@ -117,7 +125,7 @@ async fn a_row_that_is_no_text_is_told_and_the_others_are_read() {
         (id, codebase_id, workflow_type, workflow_id, working_path, branch_name) VALUES
         ('1', 'c', 'issue', '1', x'ff00fe', 'b'), ('2', 'c', 'issue', 2, '/two', 'b'), ('3', 'c', 'task', 'x', 3, 'b');";
     let database = Database::new(&format!("{TODAY}{rows}")).await;
-    let archon = Archon::load(&database.path()).await.unwrap();
+    let archon = Archon::load(&database.url()).await.unwrap();
     assert_eq!(archon.broken, ["row 1 of `remote_agent_isolation_environments` holds what is no text"]);
     assert_eq!(paths(&archon), ["/two", "3"]);
 }
@@ -125,13 +133,13 @@ async fn a_row_that_is_no_text_is_told_and_the_others_are_read() {
 #[tokio::test]
 async fn what_is_not_archons_is_refused_and_nothing_is_made() {
     let other = Database::new("CREATE TABLE things (id TEXT)").await;
-    assert!(matches!(Archon::load(&other.path()).await, Err(Error::NotArchon { .. })));
+    assert!(matches!(Archon::load(&other.url()).await, Err(Error::NotArchon { .. })));
     let missing = other.directory.path().join("missing.db");
-    Archon::load(&missing).await.unwrap_err();
+    Archon::load(&file(&missing)).await.unwrap_err();
     assert!(!missing.exists());
     std::fs::write(&missing, [b"SQLite format 3\0".as_slice(), &[7; 4000]].concat()).unwrap();
-    assert!(matches!(Archon::load(&missing).await, Err(Error::Corrupt { .. })));
-    assert!(Archon::load(Path::new("/")).await.is_err());
+    assert!(matches!(Archon::load(&file(&missing)).await, Err(Error::Corrupt { .. })));
+    assert!(Archon::load(&file(Path::new("/"))).await.is_err());
 }
 
 #[tokio::test]
@@ -141,7 +149,7 @@ async fn a_table_without_end_is_read_in_part() {
         INSERT INTO remote_agent_conversations SELECT 'slack', 'C' || i, printf('%.20000c', '/') FROM n WHERE i > 100000
         UNION ALL SELECT 'slack', 'C' || i, NULL FROM n WHERE i <= 100000;";
     let database = Database::new(endless).await;
-    let archon = Archon::load(&database.path()).await.unwrap();
+    let archon = Archon::load(&database.url()).await.unwrap();
     assert_eq!(archon.conversations.len(), 100_000);
     assert!(archon.broken[0].contains("more than 100000 rows"), "{:?}", archon.broken);
     let longest = archon.conversations.iter().filter_map(|talk| talk.directory.as_ref()).map(String::len).max();

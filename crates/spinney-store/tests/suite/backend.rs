@@ -28,8 +28,7 @@ impl Backend {
     }
 
     pub async fn postgres() -> Self {
-        #[expect(clippy::disallowed_methods, reason = "tells the tests where their PostgreSQL is")]
-        let admin_url = std::env::var("SPINNEY_TEST_POSTGRES_URL").expect("needs PostgreSQL: run `cargo xtask test`");
+        let admin_url = spinney_testkit::postgres_url();
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let database = format!("spinney_test_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         run(&admin_url, format!("CREATE DATABASE {database}")).await;

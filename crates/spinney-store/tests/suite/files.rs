@@ -152,3 +152,32 @@ async fn a_database_that_the_server_does_not_have_is_denied() {
     let error = Store::open(&StoreUrl::Postgres(other)).await.unwrap_err();
     assert!(matches!(error, Error::Refused { .. }), "{error:?}");
 }
+
+#[tokio::test]
+async fn what_belongs_to_a_database_that_was_moved_away_is_no_other_ones() {
+    let backend = Backend::sqlite().await;
+    let store = backend.store().await;
+    one_workspace(&store).await;
+    let path = backend.directory.path().join("spinney.db");
+    let [wal, shm] = ["-wal", "-shm"].map(|suffix| backend.directory.path().join(format!("spinney.db{suffix}")));
+    assert!(fs::metadata(&wal).unwrap().len() > 0, "its last changes");
+    let moved = backend.directory.path().join("elsewhere.db");
+    fs::rename(&path, &moved).unwrap();
+    let before = (fs::read(&wal).unwrap(), fs::read(&shm).unwrap());
+    let error = refusal(&path).await;
+    assert!(matches!(&error, Error::LeftOver { files, .. } if files == &[wal.clone(), shm.clone()]), "{error:?}");
+    // Nor do they become those of an empty file in its place.
+    fs::write(&path, "").unwrap();
+    assert!(matches!(refusal(&path).await, Error::LeftOver { .. }));
+    fs::remove_file(&path).unwrap();
+    assert_eq!((fs::read(&wal).unwrap(), fs::read(&shm).unwrap()), before);
+    // What the hint says helps, both ways.
+    fs::rename(&moved, &path).unwrap();
+    drop(Store::open(&backend.url).await.unwrap());
+    assert_eq!(backend.number("SELECT COUNT(*) FROM workspaces").await, 1);
+    for (suffix, place) in [("", &path), ("-wal", &wal), ("-shm", &shm)] {
+        fs::rename(place, backend.directory.path().join(format!("elsewhere.db{suffix}"))).unwrap();
+    }
+    drop(Store::open(&backend.url).await.unwrap());
+    assert_eq!(backend.number("SELECT COUNT(*) FROM workspaces").await, 0);
+}

@@ -29,6 +29,8 @@ fn job(repository: &Repository, work: Work, at: i64) -> Job {
         attempt: 0,
         place: None,
         workspace_id: None,
+        parent: None,
+        awaits_until: None,
         request: JobRequest {
             base: Some("develop".parse().unwrap()),
             links: vec![Work::pr(9)],
@@ -120,6 +122,33 @@ on_both! {
         assert!(!connection.reopen_job(&row.id).await.unwrap());
         let read = connection.job(&row.id).await.unwrap().unwrap();
         assert_eq!((read.cancel, read.status, read.attempt), (Cancel::No, JobStatus::Pending, 1));
+    }
+
+    async fn a_job_has_its_children_and_says_until_when_it_waits_for_them(backend: &Backend) {
+        let store = backend.store().await;
+        let repository = one_repository(&store).await;
+        let mut connection = store.read().await.unwrap();
+        let parent = job(&repository, Work::issue(1), 1);
+        let child = |number, at| Job { parent: Some(parent.id.clone()), ..job(&repository, Work::issue(number), at) };
+        let children = [child(2, 2), child(3, 3)];
+        for row in std::iter::once(&parent).chain(children.iter().rev()) {
+            connection.insert_job(row).await.unwrap();
+        }
+        assert_eq!(connection.children_of(&parent.id).await.unwrap(), children);
+        assert_eq!(connection.children_of(&children[0].id).await.unwrap(), []);
+
+        let until = Timestamp::from_millisecond(9);
+        connection.await_children(&parent.id, Some(until)).await.unwrap();
+        assert_eq!(connection.job(&parent.id).await.unwrap().unwrap().awaits_until, None, "it does not run");
+        let running = Job { status: JobStatus::Running, ..parent.clone() };
+        assert!(connection.update_job(&running, JobStatus::Pending).await.unwrap());
+        connection.await_children(&parent.id, Some(until)).await.unwrap();
+        // Its own process writes its row, and knows nothing of that.
+        assert!(connection.update_job(&running, JobStatus::Running).await.unwrap());
+        let read = connection.job(&parent.id).await.unwrap().unwrap();
+        assert!(read.awaits_children(Timestamp::from_millisecond(8)) && !read.awaits_children(until));
+        connection.await_children(&parent.id, None).await.unwrap();
+        assert_eq!(connection.job(&parent.id).await.unwrap().unwrap().awaits_until, None);
     }
 
     async fn two_jobs_never_run_in_one_place(backend: &Backend) {

@@ -2,8 +2,8 @@
 
 use spinney_core::workspace::Metadata;
 use spinney_core::{
-    CloneId, NodeId, Operation, OperationId, OperationStatus, Platform, Populate, Provider, RemoveStep, Repository,
-    RepositoryId, Step, Timestamp, Work, Workspace, WorkspaceId, WorkspaceStatus,
+    CloneId, MergedPull, NodeId, Operation, OperationId, OperationStatus, Platform, Populate, Provider, RemoveStep,
+    Repository, RepositoryId, Step, Timestamp, Work, Workspace, WorkspaceId, WorkspaceStatus,
 };
 use spinney_store::{Store, WorkspaceFilter};
 
@@ -51,12 +51,15 @@ pub fn workspace(repository: &Repository, work: Work) -> Workspace {
         metadata: Metadata {
             related_issues: vec![42],
             related_prs: vec![9],
-            keywords: vec!["dark mode".into()],
             migrated: true,
+            made_by_job: Some("k3v9k3v9k3".parse().unwrap()),
             made_branch: Some("mine".parse().unwrap()),
+            branch_deleted: true,
+            merged: Some(MergedPull { number: 9, head: "e".repeat(40).parse().unwrap() }),
             pushed_commit: Some("f".repeat(40).parse().unwrap()),
             keep_until_ms: Some(1_800_000_000_000),
             setup_withheld: true,
+            erased: Some(spinney_core::Erased { at_ms: 3, by: "anna, command line".to_owned() }),
             warm: None,
         },
         created_at: Timestamp::from_millisecond(1_700_000_000_001),

@@ -14,6 +14,7 @@ use std::process::{Child, Stdio};
 use std::thread::{self, JoinHandle};
 
 use crate::Sandbox;
+use crate::programs::needs::left_out_without;
 
 /// Name the programs; set by `cargo xtask test`.
 const DRIVER_VARIABLE: &str = "SPINNEY_TEST_CHROMEDRIVER";
@@ -82,7 +83,7 @@ pub(super) fn browser_program() -> PathBuf {
 #[track_caller]
 fn program(variable: &str) -> PathBuf {
     let program = env::var_os(variable).map(PathBuf::from);
-    program.unwrap_or_else(|| panic!("needs Chromium and its driver: run `cargo xtask test`"))
+    program.unwrap_or_else(|| left_out_without("Chromium and its driver"))
 }
 
 /// Reads until the driver tells its port; gives what it said if it does not.

@@ -49,6 +49,10 @@ pub struct ConsoleEntry {
     pub message: String,
 }
 
+/// A tab of the browser's window.
+#[derive(Debug, Clone)]
+pub struct Tab(fantoccini::wd::WindowHandle);
+
 /// One window of a browser that nobody has used before. Dropped, it is killed.
 #[derive(Debug)]
 pub struct Browser {
@@ -106,6 +110,33 @@ impl Browser {
     #[track_caller]
     pub fn reload(&self) {
         self.wait("reload", self.client.refresh());
+    }
+
+    /// Opens a tab in front of the others and a page in it; gives a name to come back to it.
+    #[must_use]
+    #[track_caller]
+    pub fn open_tab(&self, url: &str) -> Tab {
+        let opened = self.wait("open a tab", async {
+            let handle = self.client.new_window(true).await?.handle;
+            self.client.switch_to_window(handle).await?;
+            self.client.window().await
+        });
+        self.open(url);
+        Tab(opened)
+    }
+
+    /// The tab in front.
+    #[must_use]
+    #[track_caller]
+    pub fn tab(&self) -> Tab {
+        Tab(self.wait("tell the tab", self.client.window()))
+    }
+
+    /// Brings a tab to the front.
+    #[track_caller]
+    pub fn show_tab(&self, tab: &Tab) {
+        self.wait("switch to a tab", self.client.switch_to_window(tab.0.clone()));
+        self.devtools("Page.bringToFront", &json!({}));
     }
 
     /// Where it is now.

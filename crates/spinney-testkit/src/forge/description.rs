@@ -7,6 +7,8 @@ use std::{env, fs};
 
 use serde_json::Value;
 
+use crate::programs::needs::left_out_without;
+
 /// Names the file; set by `cargo xtask test`.
 const VARIABLE: &str = "SPINNEY_TEST_GITHUB_DESCRIPTION";
 
@@ -14,7 +16,7 @@ const VARIABLE: &str = "SPINNEY_TEST_GITHUB_DESCRIPTION";
 #[must_use]
 #[track_caller]
 pub fn github_description() -> Value {
-    let file = env::var(VARIABLE).unwrap_or_else(|_| panic!("needs GitHub's API description: run `cargo xtask test`"));
+    let file = env::var(VARIABLE).unwrap_or_else(|_| left_out_without("GitHub's API description"));
     let text = fs::read(&file).unwrap_or_else(|error| panic!("`{file}` can't be read: {error}"));
     serde_json::from_slice(&text).expect("the description is JSON")
 }
@@ -32,7 +34,7 @@ console.log(JSON.stringify(await Promise.all(texts.map((text) => webhooks.sign(t
 
 #[track_caller]
 fn webhooks() -> PathBuf {
-    let directory = env::var_os(WEBHOOKS).unwrap_or_else(|| panic!("needs GitHub's webhooks: run `cargo xtask test`"));
+    let directory = env::var_os(WEBHOOKS).unwrap_or_else(|| left_out_without("GitHub's webhooks"));
     directory.into()
 }
 

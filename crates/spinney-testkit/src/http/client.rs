@@ -10,27 +10,27 @@ use serde_json::Value;
 use super::connection::Connection;
 use super::events::EventStream;
 use super::reply::{Head, Reply};
-use super::socket::{Place, Socket};
+use super::socket::{Endpoint, Socket};
 
 /// Sends requests to one server, each over a connection of its own. A header has one value: the last that was given.
 #[derive(Debug, Clone)]
 pub struct HttpClient {
-    place: Place,
+    place: Endpoint,
     headers: Vec<(String, String)>,
 }
 
 impl HttpClient {
     #[must_use]
     pub fn tcp(address: SocketAddr) -> Self {
-        Self::of(Place::Tcp(address)).with_header("Host", &address.to_string())
+        Self::of(Endpoint::Tcp(address)).with_header("Host", &address.to_string())
     }
 
     #[must_use]
     pub fn unix(socket: impl Into<PathBuf>) -> Self {
-        Self::of(Place::Unix(socket.into())).with_header("Host", "localhost")
+        Self::of(Endpoint::Unix(socket.into())).with_header("Host", "localhost")
     }
 
-    fn of(place: Place) -> Self {
+    fn of(place: Endpoint) -> Self {
         Self { place, headers: Vec::new() }.with_header("Connection", "close")
     }
 

@@ -11,7 +11,7 @@ const SILENCE: Duration = Duration::from_secs(30);
 
 /// Where a server listens.
 #[derive(Debug, Clone)]
-pub(super) enum Place {
+pub(super) enum Endpoint {
     Tcp(SocketAddr),
     Unix(PathBuf),
 }
@@ -23,16 +23,16 @@ pub(super) enum Socket {
 }
 
 impl Socket {
-    pub fn connect(place: &Place) -> io::Result<Self> {
+    pub fn connect(place: &Endpoint) -> io::Result<Self> {
         match place {
-            Place::Tcp(address) => {
+            Endpoint::Tcp(address) => {
                 let stream = TcpStream::connect(address)?;
                 stream.set_nodelay(true)?;
                 stream.set_read_timeout(Some(SILENCE))?;
                 stream.set_write_timeout(Some(SILENCE))?;
                 Ok(Self::Tcp(stream))
             }
-            Place::Unix(socket) => {
+            Endpoint::Unix(socket) => {
                 let stream = UnixStream::connect(socket)?;
                 stream.set_read_timeout(Some(SILENCE))?;
                 stream.set_write_timeout(Some(SILENCE))?;

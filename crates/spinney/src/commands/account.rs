@@ -1,7 +1,7 @@
 //! `spinney account`: who there is beside the owner of the home.
 
 use clap::{Args, Subcommand};
-use spinney_app::document;
+use spinney_app::{accounts, document};
 use spinney_core::AccountName;
 
 use crate::app::App;
@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::ui::table::{Cell, Table};
 use crate::ui::{style, words};
 
-/// Add and list accounts
+/// List and add accounts
 ///
 /// An account has its own repositories, workspaces, jobs and tokens, and sees nobody else's. `local` is the owner's.
 #[derive(Debug, Args)]
@@ -17,7 +17,7 @@ use crate::ui::{style, words};
     spinney token create --account acme --name ci --scope write")]
 pub struct AccountArgs {
     #[command(subcommand)]
-    command: AccountCommand,
+    command: Option<AccountCommand>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -34,14 +34,14 @@ enum AccountCommand {
 }
 
 pub async fn run(app: &App, args: AccountArgs) -> Result<u8> {
-    match args.command {
+    match args.command.unwrap_or(AccountCommand::Ls) {
         AccountCommand::Add { name } => add(app, name).await,
         AccountCommand::Ls => ls(app).await,
     }
 }
 
 async fn add(app: &App, name: AccountName) -> Result<u8> {
-    let account = app.open_engine().await?.add_account(name).await?;
+    let account = accounts::add(&app.open_engine().await?, name).await?;
     if app.ui.json {
         app.ui.print_json(&document::Account::of(&account));
     } else {
@@ -55,17 +55,17 @@ async fn add(app: &App, name: AccountName) -> Result<u8> {
 }
 
 async fn ls(app: &App) -> Result<u8> {
-    let accounts = app.open_engine().await?.accounts().await?;
+    let known = accounts::list(&app.open_engine().await?, &AccountName::local()).await?;
     if app.ui.json {
-        let list: Vec<_> = accounts.iter().map(document::Account::of).collect();
+        let list: Vec<_> = known.iter().map(document::Account::of).collect();
         app.ui.print_json(&document::Accounts { accounts: list });
         return Ok(0);
     }
     let mut table = Table::with_header(&["NAME", "CREATED"]);
-    for account in &accounts {
+    for account in &known {
         let name = Cell::styled(account.name.to_string(), style::NAME);
         table.row([name, Cell::from(words::ago(account.created_at))]);
     }
-    app.ui.print(table.render());
+    app.ui.print_table(&table);
     Ok(0)
 }

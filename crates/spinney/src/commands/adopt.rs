@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use spinney_app::adoption::{self, Adopt};
 use spinney_app::document;
 use spinney_core::names::visible_line;
 use spinney_core::{BranchName, NodeId};
@@ -11,7 +12,9 @@ use crate::app::{App, current_directory};
 use crate::error::Result;
 use crate::ui::style;
 
-/// Take in linked worktrees of this repository that other tools made, as they are
+/// Take in worktrees that other tools made
+///
+/// Linked worktrees of this repository become workspaces where they are; nothing in them changes.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  spinney adopt ../app-feature\n  spinney adopt --all\n  spinney adopt --from-home jcc603jftz"
@@ -36,15 +39,12 @@ pub async fn run(app: &App, args: AdoptArgs) -> Result<u8> {
     let context = app.context(&engine).await?;
     let here = current_directory()?;
     let named: Vec<PathBuf> = args.paths.iter().map(|path| here.join(path)).collect();
-    let mut outcomes = Vec::new();
-    if let Some(from) = &args.from_home {
-        let taken = engine.adopt_from_home(&context, from, &named, args.base.as_ref()).await?;
-        outcomes.extend(taken.into_iter().map(|(_, outcome)| outcome));
-    } else {
-        for path in if args.all { engine.unknown_worktrees(&context).await? } else { named } {
-            outcomes.push(engine.adopt(&context, &path, args.base.clone()).await);
-        }
-    }
+    let which = match &args.from_home {
+        Some(home) => Adopt::FromHome { home: home.clone(), paths: named },
+        None if args.all => Adopt::Unknown,
+        None => Adopt::These(named),
+    };
+    let outcomes = adoption::adopt(&engine, &context, &which, args.base.as_ref()).await?;
     let several = args.all || (args.from_home.is_some() && args.paths.is_empty());
     let mut adopted = Vec::new();
     let mut first_error = None;

@@ -19,9 +19,9 @@ use crate::ui::words;
 const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// End jobs; their work stays where it is
+/// End jobs; their work stays
 ///
-/// The agent is asked to end and made to after a few seconds; `--now` does not ask. `spinney retry` goes on later.
+/// The agent is asked to end, and killed if it has not ended after a few seconds. `spinney retry` continues later.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  spinney cancel 7f3k2a\n  spinney cancel issue-42 --now")]
 pub struct CancelArgs {
@@ -90,7 +90,7 @@ async fn ask(app: &App, engine: &Engine, jobs: &Jobs<'_>, name: &str, how: Cance
 async fn wait(jobs: &Jobs<'_>, job: &Job, how: Cancel, deadline: Instant) -> Result<Job> {
     while !jobs.is_over(job).await? {
         if Instant::now() > deadline {
-            let message = format!("job {} was asked to end {} s ago, and has not", job.id, PATIENCE.as_secs());
+            let message = format!("job {} was asked to end {} s ago and still runs", job.id, PATIENCE.as_secs());
             return Err(CliError::stuck(message).hinted(what_ends(&job.id, how, process_of(&job.id))));
         }
         tokio::time::sleep(LOOK_EVERY).await;
@@ -127,7 +127,7 @@ fn what_ends(id: &JobId, how: Cancel, process: Option<Process>) -> String {
         Some(Process { pid, stopped: true }) => {
             format!("its process {pid} is stopped: `kill -CONT {pid}` lets it go on, and end")
         }
-        _ if how != Cancel::AtOnce => format!("`spinney cancel {id} --now` does not ask"),
+        _ if how != Cancel::AtOnce => format!("`spinney cancel {id} --now` kills the agent at once"),
         Some(Process { pid, .. }) => format!("`kill -9 {pid}` ends its process; `spinney retry {id}` goes on later"),
         None => "`spinney doctor` tells what is wrong".to_owned(),
     }

@@ -5,7 +5,7 @@ use spinney_app::housekeeping::{self, SweepAsked, Swept};
 use spinney_app::{Front, document};
 use spinney_core::Reason;
 use spinney_core::names::visible_line;
-use spinney_engine::{What, plural, size};
+use spinney_engine::{Among, What, plural, size};
 use spinney_jobs::Forgotten;
 
 use crate::app::App;
@@ -14,7 +14,10 @@ use crate::error::{CliError, Result};
 use crate::jobs;
 use crate::ui::{style, words};
 
-/// Move to the trash what is merged or stale, and mend what is out of step; says what stays and why
+/// Move merged and stale workspaces to the trash
+///
+/// Repairs what store, git and disk disagree about, too, and deletes merged branches that removed workspaces left. Says what
+/// stays and why.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  spinney cleanup --dry-run\n  spinney cleanup merged --include-closed\n  spinney cleanup caches\n\n\
@@ -24,7 +27,7 @@ pub struct CleanupArgs {
     /// What to sweep
     #[arg(value_enum, default_value_t = Kind::All)]
     what: Kind,
-    /// Only tell what would happen
+    /// Only say what would happen
     #[arg(long)]
     dry_run: bool,
     /// Also workspaces whose pull request was closed without being merged
@@ -39,13 +42,15 @@ pub struct CleanupArgs {
 enum Kind {
     /// Workspaces whose branch is provably merged
     Merged,
-    /// Workspaces in which nothing happened for `cleanup.stale_after`
+    /// Workspaces in which nothing happened for `cleanup.stale_after`, and what jobs that ended badly left
+    /// (`cleanup.abandoned_after`)
     Stale,
-    /// What store, git and disk disagree about, and workspaces that a job should have let go
+    /// What store, git and disk disagree about, and workspaces that an ended job did not release
     Orphans,
     /// Regenerable ignored directories (`cleanup.caches`) of idle workspaces
     Caches,
-    /// Merged, stale and orphans; forgets old jobs and conversations too
+    /// Merged, stale and orphans; forgets old jobs and conversations, and erases archives that are kept no longer
+    /// (`cleanup.archive_for`, `cleanup.archive_quota`)
     All,
 }
 
@@ -74,7 +79,12 @@ pub async fn run(app: &App, args: CleanupArgs) -> Result<u8> {
         None => engine.repositories().await?,
     };
     let jobs = jobs::open(app, &engine)?;
-    let asked = SweepAsked { repositories, what, forget: args.what == Kind::All, dry_run: args.dry_run };
+    let mut live = 0;
+    for repository in &repositories {
+        live += engine.workspaces(Some(&repository.id), Among::Live).await?.len();
+    }
+    let is_all = args.what == Kind::All;
+    let asked = SweepAsked { repositories, what, forget: is_all, archives: is_all, dry_run: args.dry_run };
     let swept = housekeeping::sweep(&engine, &jobs, &asked, &app.observer()).await?;
     app.ui.progress.clear();
     if !args.dry_run {
@@ -85,12 +95,15 @@ pub async fn run(app: &App, args: CleanupArgs) -> Result<u8> {
     } else {
         let trash_for = words::days(&engine.config().cleanup.trash_for.to_string());
         tell(app, &swept, args.dry_run, &trash_for);
+        if nothing_happened(&swept) {
+            app.ui.say(nothing(args.what, live));
+        }
     }
     Ok(u8::from(!swept.report.failed.is_empty()))
 }
 
 fn tell(app: &App, swept: &Swept, dry_run: bool, trash_for: &str) {
-    let Swept { report, forgotten } = swept;
+    let Swept { report, erased, forgotten } = swept;
     let verb = |done: &str, would: &str| if dry_run { format!("would {would}") } else { done.to_owned() };
     for (workspace, why) in &report.removed {
         let name = style::paint(style::NAME, &workspace.name);
@@ -104,6 +117,11 @@ fn tell(app: &App, swept: &Swept, dry_run: bool, trash_for: &str) {
             style::paint(style::NAME, &kept.workspace.name),
             visible_line(&reasons.join(", "))
         ));
+    }
+    for dropped in &report.branches {
+        let branch = style::paint(style::NAME, visible_line(dropped.branch.as_str()));
+        let of = format!("(at {}), left by {}", dropped.commit.short(), dropped.workspace.name);
+        app.ui.print(format!("{} branch {branch} {of}: {}", verb("deleted", "delete"), dropped.why));
     }
     for finding in &report.findings {
         let done = finding.done.as_ref().map(|done| format!(": {done}")).unwrap_or_default();
@@ -120,6 +138,10 @@ fn tell(app: &App, swept: &Swept, dry_run: bool, trash_for: &str) {
             directories.join(", ")
         ));
     }
+    for gone in erased {
+        let name = style::paint(style::NAME, &gone.workspace.name);
+        app.ui.print(format!("{} {name} ({}): {}", verb("erased", "erase"), size(gone.bytes), gone.why));
+    }
     for (name, error) in &report.failed {
         app.ui.warn(visible_line(&format!("{name}: {error}")));
     }
@@ -127,7 +149,8 @@ fn tell(app: &App, swept: &Swept, dry_run: bool, trash_for: &str) {
         let jobs = plural(forgotten.jobs, "old job");
         let conversations = plural(usize::try_from(forgotten.conversations).unwrap_or(usize::MAX), "old conversation");
         let events = plural(usize::try_from(forgotten.events).unwrap_or(usize::MAX), "old event");
-        app.ui.print(format!("forgot {jobs}, {conversations} and {events}"));
+        let gone = plural(usize::try_from(forgotten.workspaces).unwrap_or(usize::MAX), "purged workspace");
+        app.ui.print(format!("forgot {jobs}, {gone}, {conversations} and {events}"));
     }
     let total: u64 = report.caches.iter().map(|cleaned| cleaned.bytes).sum();
     if total > 0 {
@@ -140,13 +163,34 @@ fn tell(app: &App, swept: &Swept, dry_run: bool, trash_for: &str) {
             verb("moved to the trash:", "move to the trash:"),
             plural(report.removed.len(), "workspace")
         ));
-    } else if report.kept.is_empty()
+    }
+}
+
+fn nothing_happened(swept: &Swept) -> bool {
+    let Swept { report, erased, forgotten } = swept;
+    erased.is_empty()
+        && report.removed.is_empty()
+        && report.kept.is_empty()
+        && report.branches.is_empty()
         && report.findings.is_empty()
         && report.caches.is_empty()
         && report.failed.is_empty()
         && *forgotten == Forgotten::default()
-    {
-        app.ui.say("nothing to do");
+}
+
+/// Why there was nothing to do, with so many live workspaces.
+fn nothing(what: Kind, live: usize) -> String {
+    let what = match what {
+        Kind::Merged => "is merged",
+        Kind::Stale => "is stale",
+        Kind::All => "is merged or stale",
+        Kind::Orphans => return "nothing to do: store, git and disk agree".to_owned(),
+        Kind::Caches => return "nothing to do: no idle workspace has caches to free".to_owned(),
+    };
+    match live {
+        0 => "nothing to do: there are no workspaces".to_owned(),
+        1 => format!("nothing to do: the one workspace stays, none {what}"),
+        _ => format!("nothing to do: all {live} workspaces stay, none {what}"),
     }
 }
 

@@ -24,7 +24,9 @@ impl Shell {
     }
 }
 
-/// Print the completion script for a shell; it completes workspace names too
+/// Print a shell's completion script
+///
+/// It completes the names of workspaces and jobs, too. `spinney shell-init` prints it with the `cd` function.
 #[derive(Debug, Args)]
 #[command(after_help = "Example: source <(spinney completions bash)")]
 pub struct CompletionsArgs {

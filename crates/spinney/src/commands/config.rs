@@ -14,11 +14,13 @@ use crate::ui::{checks, style};
 /// Show or check the configuration
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  spinney config show\n  SPINNEY_LIMITS__MAX_WORKSPACES=50 spinney config show --json"
+    after_help = "Examples:\n  spinney config show\n  SPINNEY_LIMITS__MAX_WORKSPACES=50 spinney config show --json\n\n\
+    Your own file is, in this order: `--config FILE`, `SPINNEY_CONFIG`, `$XDG_CONFIG_HOME/spinney/config.toml`, \
+    `~/.config/spinney/config.toml`."
 )]
 pub struct ConfigArgs {
     #[command(subcommand)]
-    command: ConfigCommand,
+    command: Option<ConfigCommand>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -47,7 +49,7 @@ pub async fn run(app: &App, args: ConfigArgs) -> Result<u8> {
         None => None,
     };
     let resolved = context.as_ref().map_or(&resolved, |context| &context.resolved);
-    match args.command {
+    match args.command.unwrap_or(ConfigCommand::Show) {
         ConfigCommand::Validate => {
             // What an agent's runtime can't do is a mistake in the configuration.
             Agent::check_all(resolved)?;
@@ -87,7 +89,7 @@ pub async fn run(app: &App, args: ConfigArgs) -> Result<u8> {
                     Cell::from(on_one_line(&entry.value)),
                 ]);
             }
-            app.ui.print(table.render());
+            app.ui.print_table(&table);
         }
     }
     Ok(0)

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use spinney_app::document;
-use spinney_engine::{Conflict, Conflicts, Opponent, plural};
+use spinney_app::{document, workspaces};
+use spinney_engine::{Among, Conflict, Conflicts, Opponent, plural};
 
 use crate::app::App;
 use crate::error::Result;
@@ -14,10 +14,12 @@ use crate::ui::{style, words};
 /// How many files a row names.
 const NAMED: usize = 5;
 
-/// Tell which live workspaces would conflict with each other or with base, and in which files
+/// Say which workspaces would conflict
 ///
-/// What is committed is merged for a try, without touching any tree, index or branch. Nothing is fetched: base is what is
-/// known of it here. Exits with 0 whether there are conflicts or not.
+/// With each other, or with the base, and in which files.
+///
+/// Commits are merged in a scratch place: no tree, index or branch is touched, and nothing is fetched. Exits with 0 whether
+/// there are conflicts or not.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  spinney conflicts\n  spinney conflicts --json | jq '.conflicts[].files'")]
 pub struct ConflictsArgs {}
@@ -26,7 +28,7 @@ pub async fn run(app: &App, _args: ConflictsArgs) -> Result<u8> {
     let engine = app.engine().await?;
     let context = app.context(&engine).await?;
     app.ui.progress.set("trying merges".to_owned());
-    let conflicts = engine.conflicts(&context).await?;
+    let conflicts = workspaces::conflicts(&engine, &context).await?;
     app.ui.progress.clear();
     if app.ui.json {
         app.ui.print_json(&document::Conflicts::of(&conflicts));
@@ -34,12 +36,19 @@ pub async fn run(app: &App, _args: ConflictsArgs) -> Result<u8> {
     }
     let compared = plural(conflicts.compared, "workspace");
     let name = &context.repository.name;
-    if conflicts.found.is_empty() {
+    let live = engine.workspaces(Some(&context.repository.id), Among::Live).await?.len();
+    if conflicts.compared == 0 {
+        app.ui.say(match live {
+            0 => format!("{name}: there are no workspaces to compare"),
+            1 => format!("{name}: nothing to compare: the one workspace has no commits of its own"),
+            _ => format!("{name}: nothing to compare: none of {live} workspaces has commits of its own"),
+        });
+    } else if conflicts.found.is_empty() {
         app.ui.say(format!("{name}: nothing conflicts among {compared}"));
     } else {
         let count = plural(conflicts.found.len(), "conflict");
         app.ui.say(format!("{name}: {count} among {compared}"));
-        app.ui.print(table(&conflicts.found).render());
+        app.ui.print_table(&table(&conflicts.found));
     }
     tell_what_was_not_judged(app, &conflicts);
     Ok(0)

@@ -13,15 +13,19 @@ use crate::error::{CliError, Result};
 /// The status for a failure of ours, so that it can be told from the command's own.
 pub const OWN_FAILURE: u8 = 125;
 
-/// Run a command in a workspace, with its environment; gives the command's own status, 125 for a failure of ours
+/// Run a command in a workspace, with its environment
+///
+/// Exits with the command's own status, or 125 when the command can't be started. Options of Spinney come before NAME.
 #[derive(Debug, Args)]
-#[command(after_help = "Example: spinney exec issue-42 -- cargo test")]
+#[command(
+    after_help = "Examples:\n  spinney exec issue-42 cargo test\n  spinney exec issue-42 -- sh -c 'make && make check'"
+)]
 pub struct ExecArgs {
-    /// A name, id, beginning of an id, or branch
+    /// The workspace: see `spinney ls --help`
     #[arg(add = workspace_names())]
     name: String,
     /// The command and its arguments
-    #[arg(last = true, required = true, value_name = "CMD")]
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true, value_name = "CMD")]
     command: Vec<OsString>,
 }
 
@@ -53,5 +57,5 @@ async fn become_command(app: &App, args: ExecArgs) -> Result<std::convert::Infal
     let name = args.command[0].to_string_lossy();
     let name = spinney_core::names::for_message(&name);
     Err(CliError::failed(format!("`{name}` could not be started: {error}"))
-        .hinted("a line of shell needs one: `spinney exec NAME -- sh -c 'LINE'`"))
+        .hinted("to run a shell line, start a shell: `spinney exec NAME -- sh -c 'LINE'`"))
 }

@@ -44,7 +44,7 @@ enum HookCommand {
     #[command(after_help = "The name of a workspace that is there means that one.\n\n\
         Example: echo '{\"hook_event_name\":\"WorktreeCreate\",\"name\":\"dark-mode\"}' | spinney hook worktree-create")]
     WorktreeCreate,
-    /// WorktreeRemove: move a workspace to the trash if nothing in it could be missed; else it stays
+    /// WorktreeRemove: move a workspace to the trash if no work in it would be lost; else it stays
     #[command(
         after_help = "Never forces: uncommitted, untracked and unpushed work keeps the workspace, with exit status 3.\n\n\
         Example: echo '{\"hook_event_name\":\"WorktreeRemove\",\"worktree_path\":\"…\"}' | spinney hook worktree-remove"
@@ -89,10 +89,10 @@ async fn create(app: &App, input: Create) -> Result<u8> {
         Some(directory) => directory,
         None => current_directory()?,
     };
-    let context = engine.repository(app.global.repo.as_deref(), &directory).await?;
+    let context = engine.find_context(app.global.repo.as_deref(), &directory).await?;
     let request = request(&engine, &context, input.name).await?;
     let created = workspaces::create(&engine, context, request, &app.observer()).await?;
-    new::hand_over(app, &engine, &created, started).await?;
+    new::hand_over(app, &engine, &created, started, false).await?;
     Ok(0)
 }
 
@@ -114,7 +114,8 @@ async fn remove(app: &App, path: &Path) -> Result<u8> {
     let context = engine.context_of(&workspace).await?;
     let deadline = Instant::now() + LEAVES_WITHIN;
     let removed = loop {
-        let removed = engine.let_go(&context, &workspace, Sweep::Teardown, &Consent::None, None, &app.observer()).await;
+        let removed =
+            workspaces::let_go(&engine, &context, &workspace, Sweep::Teardown, &Consent::None, &app.observer()).await;
         // Claude Code looks around with programs of its own, which are still there when it wants the worktree removed.
         match removed {
             Err(error) if is_only_in_use(&error) && Instant::now() < deadline => sleep(LOOK_EVERY).await,
@@ -134,13 +135,16 @@ async fn remove(app: &App, path: &Path) -> Result<u8> {
             let reasons = error.reasons().to_vec();
             let verdict = Verdict { reasons, merge: Merge::Unknown { detail: String::new() } };
             let refusal = CliError::from(error).explained(reasons_table(&verdict));
-            Err(refusal.hinted(format!("it stays as it is; what helps: spinney why {}", workspace.name)))
+            Err(refusal.hinted(format!(
+                "the workspace stays; `spinney why {}` shows the reasons and what to do",
+                workspace.name
+            )))
         }
     }
 }
 
 /// Whether nothing but a process keeps a workspace.
-fn is_only_in_use(error: &spinney_engine::Error) -> bool {
+fn is_only_in_use(error: &spinney_app::Error) -> bool {
     let mut blocking = error.reasons().iter().filter(|reason| reason.blocks).peekable();
     blocking.peek().is_some() && blocking.all(|reason| reason.code == ReasonCode::InUse)
 }

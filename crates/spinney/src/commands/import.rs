@@ -1,12 +1,14 @@
 //! `spinney import`: takes over worktrees that other tools left.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::path::Path;
 
 use clap::Args;
+use spinney_app::adoption;
 use spinney_app::{Front, document};
 use spinney_core::BranchName;
-use spinney_engine::{Context, Engine, Import, Imports, Left, plural};
+use spinney_engine::{Import, ImportSource, Imports, Left, plural};
 
 use crate::app::{App, current_directory};
 use crate::error::Result;
@@ -15,22 +17,29 @@ use crate::ui::{style, words};
 /// As many of a kind are told one by one, unless more is asked for with `-v`.
 const TOLD_IN_FULL: usize = 5;
 
-/// Take over worktrees that other tools left, with what their registries know about them, as they are
+/// Take in worktrees and records of other tools
+///
+/// Nothing is moved or changed. It can be run again: what is known stays as it is.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  spinney import --dry-run\n  spinney import\n  spinney import --from ~/backup/archon.db\n\n\
-    It looks at `git worktree list` of this repository (outside of any: of every one that Spinney knows), at `.worktrees` and\n\
-    `.claude/worktrees` in it, at `~/.claude/worktree-registry.json`, `~/.claude/worktrees`, `~/tmp/worktrees`, and at Archon's\n\
-    worktrees and database. Worktrees of other repositories are taken too, and their repositories added; with --repo only that\n\
-    one's. It can be run again: what is known stays as it is."
+    after_help = "Examples:\n  spinney import --dry-run\n  spinney import\n  spinney import --from ~/backup/archon.db\n  \
+    spinney import --from postgres://archon@localhost/archon\n\n\
+    Where it looks:\n  \
+    `git worktree list` of this repository (elsewhere: of all known ones)\n  \
+    `.worktrees` and `.claude/worktrees` in it\n  \
+    `~/.claude/worktree-registry.json` and `~/.claude/worktrees`\n  \
+    `~/tmp/worktrees`\n  \
+    Archon's worktrees, and its database in `~/.archon`; one on a server is named by --from. The password comes from \
+    the URL, `PGPASSWORD` or `~/.pgpass`, and is shown nowhere\n\n\
+    Worktrees of other repositories are taken in, too, and their repositories added; with --repo only those of that one."
 )]
 pub struct ImportArgs {
-    /// Only tell what would be taken over
+    /// Only say what would be taken in
     #[arg(long)]
     dry_run: bool,
-    /// Read nothing but this: a database of Archon, or a registry of worktrees
-    #[arg(long, value_name = "FILE")]
-    from: Option<PathBuf>,
+    /// Read nothing but this: a database of Archon (SQLite's file, or PostgreSQL's URL), or a registry of worktrees
+    #[arg(long, value_name = "FILE|URL")]
+    from: Option<OsString>,
     /// The branch that they are based on [default: `workspace.base`, else the remote's HEAD]
     #[arg(long, value_name = "BRANCH")]
     base: Option<BranchName>,
@@ -41,8 +50,11 @@ pub struct ImportArgs {
 
 pub async fn run(app: &App, args: ImportArgs) -> Result<u8> {
     let engine = app.engine().await?;
-    let contexts = contexts(app, &engine, args.everywhere).await?;
-    let from = args.from.map(|path| current_directory().map(|here| here.join(path))).transpose()?;
+    let here = if args.everywhere { None } else { app.context_if_any(&engine).await? };
+    let from = match args.from {
+        Some(from) => Some(ImportSource::parse(&from, &current_directory()?)?),
+        None => None,
+    };
     let import = Import {
         user_home: app.environment.user_home(),
         archon_home: app.environment.archon_home(),
@@ -51,29 +63,13 @@ pub async fn run(app: &App, args: ImportArgs) -> Result<u8> {
         base: args.base,
         dry_run: args.dry_run,
     };
-    let imports = engine.import(contexts, &import).await?;
+    let imports = adoption::import(&engine, here, &import).await?;
     if app.ui.json {
         app.ui.print_json(&document::Import::of(&engine, &imports, args.dry_run, Front::CommandLine));
     } else {
         tell(app, &imports, args.dry_run);
     }
     Ok(0)
-}
-
-/// The repositories whose worktrees are listed.
-async fn contexts(app: &App, engine: &Engine, everywhere: bool) -> Result<Vec<Context>> {
-    let here = if everywhere { None } else { app.context_if_any(engine).await? };
-    if let Some(context) = here {
-        return Ok(vec![context]);
-    }
-    let mut contexts = Vec::new();
-    for repository in engine.repositories().await? {
-        // One that is gone has no worktrees.
-        if repository.common_dir.exists() {
-            contexts.push(engine.require_repository(&repository.id).await?);
-        }
-    }
-    Ok(contexts)
 }
 
 fn tell(app: &App, imports: &Imports, dry_run: bool) {

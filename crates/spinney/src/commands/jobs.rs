@@ -21,7 +21,9 @@ const TAIL_BYTES: u64 = 64 << 10;
 /// What is shown of a sentence in a table.
 const MAX_SENTENCE_CHARACTERS: usize = 100;
 
-/// List jobs, newest first: those that run or wait, and those of the last day
+/// List jobs, newest first
+///
+/// Those that run or wait, and those that ended within the last day.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  spinney jobs\n  spinney jobs --status failed -n 5\n  spinney jobs --all --json")]
 pub struct JobsArgs {
@@ -31,7 +33,7 @@ pub struct JobsArgs {
     /// Only those with this status, however old
     #[arg(long, value_name = "STATUS")]
     status: Option<JobStatus>,
-    /// At most so many
+    /// List at most N
     #[arg(short = 'n', long = "limit", value_name = "N", default_value_t = 50)]
     limit: u32,
 }
@@ -42,10 +44,13 @@ pub async fn run(app: &App, args: JobsArgs) -> Result<u8> {
     let context = if args.all { None } else { app.context_if_any(&engine).await? };
     let repository = context.as_ref().map(|context| &context.repository.id);
     let statuses = args.status.map_or_else(|| JobStatus::ALL.to_vec(), |status| vec![status]);
+    let since = (!args.all && args.status.is_none()).then(|| Timestamp::now().minus(LATELY));
+    let is_asked_for =
+        |job: &Job| since.is_none_or(|since| !job.status.is_final() || job.ended_at.unwrap_or(job.created_at) >= since);
     let mut listed = jobs.list(repository, &statuses, args.limit).await?;
-    if !args.all && args.status.is_none() {
-        let since = Timestamp::now().minus(LATELY);
-        listed.retain(|job| !job.status.is_final() || job.ended_at.unwrap_or(job.created_at) >= since);
+    let is_cut = listed.len() >= usize::try_from(args.limit).unwrap_or(usize::MAX);
+    listed.retain(is_asked_for);
+    if since.is_some() {
         // However many came after it, one that runs is shown.
         let unfinished = jobs.list(repository, &[JobStatus::Pending, JobStatus::Running], u32::MAX >> 1).await?;
         for job in unfinished {
@@ -64,14 +69,21 @@ pub async fn run(app: &App, args: JobsArgs) -> Result<u8> {
     }
     let place = context.as_ref().map(|context| context.repository.name.to_string());
     let place = place.unwrap_or_else(|| "all repositories".to_owned());
+    // Only where the list was cut can there be more.
+    let all = if is_cut { jobs.list(repository, &statuses, u32::MAX >> 1).await? } else { Vec::new() };
+    let total = all.iter().filter(|job| is_asked_for(job)).count();
+    let shown = match listed.len() {
+        shown if shown < total => format!("{shown} of {}", plural(total, "job")),
+        shown => plural(shown, "job"),
+    };
     let count = |status| listed.iter().filter(|job| job.status == status).count();
     let (running, waiting) = (count(JobStatus::Running), count(JobStatus::Pending));
-    app.ui.say(format!("{place}: {}, {running} running, {waiting} waiting", plural(listed.len(), "job")));
+    app.ui.say(format!("{place}: {shown}, {running} running, {waiting} waiting"));
     if listed.is_empty() {
         app.ui.say("start one with `spinney run --issue 42 \"fix the login bug\"`; `--all` shows old ones too");
         return Ok(0);
     }
-    app.ui.print(table(&jobs, &listed, args.all || repository.is_none()).render());
+    app.ui.print_table(&table(&jobs, &listed, args.all || repository.is_none()));
     Ok(0)
 }
 

@@ -5,21 +5,26 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use spinney_app::document;
+use spinney_app::workspaces::{self, Running};
 use spinney_core::{Workspace, WorkspaceId, WorkspaceStatus};
-use spinney_engine::{Among, Context, Details, Engine, ask_all, has_tree, plural, size};
+use spinney_engine::{Among, Context, Details, Engine, has_tree, plural, size};
 
 use crate::app::App;
 use crate::background;
 use crate::error::Result;
-use crate::jobs::{self, Running};
 use crate::ui::table::{Cell, Table};
 use crate::ui::{style, words};
 
 /// List workspaces
 ///
-/// From the store alone, at once; `-l` asks git in every tree. Outside of any repository, those of all.
+/// Reads the store and looks whether each directory is there; `-l` asks git in every tree. Outside a repository: the workspaces of
+/// all repositories.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  spinney ls\n  spinney ls -l\n  spinney ls --size\n  spinney ls --all --json")]
+#[command(
+    after_help = "How commands take a workspace: by its name, branch or id, the number of its issue or pull request (`42` \
+    or `#42`), the address of that page, `.` for the one you stand in, or a part of the name that no other workspace has \
+    (at least 3 letters).\n\nExamples:\n  spinney ls\n  spinney ls -l\n  spinney ls --size\n  spinney ls --all --json"
+)]
 pub struct LsArgs {
     /// Ask git: changes, distance from base, merged or not
     #[arg(short)]
@@ -43,23 +48,24 @@ pub async fn run(app: &App, args: LsArgs) -> Result<u8> {
     let context = app.context_if_any(&engine).await?;
     let among = if args.all || args.status.is_some() { Among::All } else { Among::Live };
     let repository = context.as_ref().map(|context| &context.repository.id);
-    let mut workspaces = engine.workspaces(repository, among).await?;
+    workspaces::notice_vanished(&engine, repository).await?;
+    let mut rows = engine.workspaces(repository, among).await?;
     if let Some(status) = args.status {
-        workspaces.retain(|workspace| workspace.status == status);
+        rows.retain(|workspace| workspace.status == status);
     }
     let details = if args.long {
-        app.ui.progress.set(format!("asking git in {}", plural(workspaces.len(), "tree")));
-        Some(inspect_all(&engine, context.as_ref(), &workspaces).await?)
+        app.ui.progress.set(format!("asking git in {}", plural(rows.len(), "tree")));
+        Some(workspaces::inspect_all(&engine, context.as_ref(), &rows).await?)
     } else {
         None
     };
     let unmeasured = if args.size {
-        Some(measure(app, &engine, &mut workspaces, Duration::from_millis(args.measure_ms)).await?)
+        Some(measure(app, &engine, &mut rows, Duration::from_millis(args.measure_ms)).await?)
     } else {
         None
     };
     app.ui.progress.clear();
-    let running = jobs::running(&engine).await?;
+    let running = workspaces::running(&engine).await?;
     if app.ui.json {
         let document = |(index, workspace): (usize, &Workspace)| {
             let job = running.get(&workspace.id).map(|job| &job.id);
@@ -71,13 +77,13 @@ pub async fn run(app: &App, args: LsArgs) -> Result<u8> {
                 None => document::ListedRow::Plain(Box::new(listed)),
             }
         };
-        let list: Vec<_> = workspaces.iter().enumerate().map(document).collect();
+        let list: Vec<_> = rows.iter().enumerate().map(document).collect();
         app.ui.print_json(&document::Listed { workspaces: list });
         return Ok(0);
     }
-    print_heading(app, context.as_ref(), &workspaces, &running);
-    if !workspaces.is_empty() {
-        app.ui.print(table(&workspaces, &running, details.as_deref(), unmeasured.as_ref(), context.is_none()).render());
+    print_heading(app, context.as_ref(), &rows, &running);
+    if !rows.is_empty() {
+        app.ui.print_table(&table(&rows, &running, details.as_deref(), unmeasured.as_ref(), context.is_none()));
     }
     if let Some(count) = unmeasured.map(|left| left.len()).filter(|count| *count > 0) {
         let count = plural(count, "size").replace("size", "more size");
@@ -90,11 +96,11 @@ pub async fn run(app: &App, args: LsArgs) -> Result<u8> {
 async fn measure(
     app: &App,
     engine: &Engine,
-    workspaces: &mut [Workspace],
+    rows: &mut [Workspace],
     patience: Duration,
 ) -> Result<HashSet<WorkspaceId>> {
     app.ui.progress.set("measuring trees".to_owned());
-    let left = engine.measure(workspaces, Some(Instant::now() + patience)).await?;
+    let left = workspaces::measure(engine, rows, Some(Instant::now() + patience)).await?;
     if !left.is_empty() {
         background::measure(app, engine);
     }
@@ -115,7 +121,7 @@ fn print_heading(app: &App, context: Option<&Context>, workspaces: &[Workspace],
         None => app.ui.say(format!("all repositories: {}{busy}", plural(live, "workspace"))),
     }
     if workspaces.is_empty() {
-        app.ui.say("make the first with `spinney new --issue 42` or `spinney new --task \"Add dark mode\"`");
+        app.ui.say("make the first with `spinney new --issue 42` or `spinney new \"Add dark mode\"`");
     }
 }
 
@@ -201,26 +207,4 @@ pub fn distance(details: &Details) -> String {
         Some((ahead, behind)) => format!("+{ahead} −{behind}"),
         None => "?".to_owned(),
     }
-}
-
-/// Asks git about every workspace, several at a time, keeping their order.
-async fn inspect_all(engine: &Engine, here: Option<&Context>, workspaces: &[Workspace]) -> Result<Vec<Details>> {
-    let mut contexts: Vec<Context> = Vec::new();
-    for workspace in workspaces {
-        let known = |context: &Context| context.repository.id == workspace.repository_id;
-        if !here.is_some_and(known) && !contexts.iter().any(known) {
-            contexts.push(engine.context_of(workspace).await?);
-        }
-    }
-    let context_of = |workspace: &Workspace| {
-        let known = |context: &&Context| context.repository.id == workspace.repository_id;
-        here.filter(known).or_else(|| contexts.iter().find(known))
-    };
-    let asked = workspaces.iter().map(|workspace| async move {
-        match context_of(workspace) {
-            Some(context) if workspace.status.is_live() => engine.inspect(context, workspace).await,
-            _ => Details::default(),
-        }
-    });
-    Ok(ask_all(asked).await)
 }

@@ -1,7 +1,7 @@
 //! `spinney measure`: what workspaces take on disk, for those who ask later. Started by others, in the background.
 
 use clap::Args;
-use spinney_engine::Among;
+use spinney_app::housekeeping;
 
 use crate::app::App;
 use crate::background;
@@ -16,9 +16,6 @@ pub async fn run(app: &App, _args: MeasureArgs) -> Result<u8> {
     background::give_way();
     // What others left half done is for a command that a person sees.
     let engine = app.open_engine().await?;
-    if let Some(_measurer) = engine.become_measurer()? {
-        let mut workspaces = engine.workspaces(None, Among::All).await?;
-        engine.measure(&mut workspaces, None).await?;
-    }
+    housekeeping::measure_all(&engine).await?;
     Ok(0)
 }

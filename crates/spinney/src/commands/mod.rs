@@ -2,12 +2,14 @@
 
 pub mod account;
 pub mod adopt;
+pub mod bare;
 pub mod cancel;
 pub mod cd;
 pub mod cleanup;
 pub mod completions;
 pub mod config;
 pub mod conflicts;
+pub mod deliver;
 pub mod demo;
 pub mod doctor;
 pub mod exec;
@@ -15,10 +17,13 @@ pub mod fan_out;
 pub mod hook;
 pub mod import;
 pub mod init;
+pub mod init_claude;
+pub mod job_queue;
 pub mod job_run;
 pub mod jobs;
 pub mod logs;
 pub mod ls;
+pub mod mcp;
 pub mod measure;
 pub mod new;
 pub mod path;
@@ -30,6 +35,7 @@ pub mod restore;
 pub mod retry;
 pub mod rm;
 pub mod run;
+pub mod said;
 pub mod serve;
 pub mod shell_init;
 pub mod show;
@@ -37,6 +43,7 @@ pub mod status;
 pub mod token;
 pub mod trash;
 pub mod trust;
+pub mod undo;
 pub mod why;
 
 use crate::app::App;
@@ -59,9 +66,11 @@ pub async fn run(app: &App, command: Command) -> Result<u8> {
         Command::Pin(args) => pin::run(app, args).await,
         Command::Unpin(args) => pin::run_unpin(app, args).await,
         Command::Restore(args) => restore::run(app, args).await,
+        Command::Undo(args) => undo::run(app, args).await,
         Command::Adopt(args) => adopt::run(app, args).await,
         Command::Import(args) => import::run(app, args).await,
         Command::Pool(args) => pool::run(app, args).await,
+        Command::Deliver(args) => deliver::run(app, args).await,
         Command::Exec(args) => exec::run(app, args).await,
         Command::Run(args) => run::run(app, *args).await,
         Command::Jobs(args) => jobs::run(app, args).await,
@@ -81,8 +90,10 @@ pub async fn run(app: &App, command: Command) -> Result<u8> {
         Command::Completions(args) => completions::run(app, &args),
         Command::ShellInit(args) => shell_init::run(app, &args),
         Command::Demo(args) => demo::run(app, args).await,
+        Command::Mcp(args) => mcp::run(app, args).await,
         Command::Measure(args) => measure::run(app, args).await,
         Command::Serve(args) => serve::run(app, args).await,
+        Command::JobQueue(args) => job_queue::run(app, args).await,
         Command::JobRun(args) => job_run::run(app, args).await,
     }
 }

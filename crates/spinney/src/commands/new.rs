@@ -12,22 +12,28 @@ use spinney_engine::{Continued, Engine, Resolution};
 
 use crate::app::App;
 use crate::background;
+use crate::commands::path::readable_path;
+use crate::commands::said::{self, Said};
 use crate::error::Result;
 use crate::ui::{style, words};
 
-/// Give a piece of work its workspace, and print the path
+/// Give a piece of work its workspace
 ///
-/// The same work always gets the same workspace: asked again, it is found, not made. The path alone goes to stdout.
+/// The same work always gets the same workspace. The path alone goes to stdout.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  cd \"$(spinney new --issue 42)\"\n  spinney new --pr 99 --head feature/auth\n  \
-    spinney new --task \"Add dark mode\" --base develop\n  spinney new --branch feature/search --json")]
+#[command(after_help = "Examples:\n  cd \"$(spinney new --issue 42)\"\n  spinney new \"Add dark mode\"\n  \
+    spinney new https://github.com/acme/app/issues/42\n  spinney new --pr 99 --head feature/auth\n  \
+    spinney new --branch feature/search --base develop --json")]
 pub struct NewArgs {
+    /// A task in words, or the address of an issue or pull request
+    #[arg(value_name = "TASK|URL", conflicts_with_all = ["issue", "pr", "review", "thread", "task", "branch"])]
+    what: Option<String>,
     #[command(flatten)]
     work: WorkArgs,
     /// A title for people
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// Start from this branch, tag or commit [default: `workspace.base`, else the remote's HEAD]
+    /// Start from this branch, tag or commit [default: `workspace.base`, the remote's HEAD, or the current branch]
     #[arg(long, value_name = "BRANCH")]
     base: Option<BranchName>,
     /// Issues and pull requests of this repository that this belongs to: their workspace is shared
@@ -62,7 +68,7 @@ pub struct WorkArgs {
     /// The pull request comes from a fork
     #[arg(long, requires = "pr")]
     pub fork: bool,
-    /// Run `setup` though the work is from a fork or a review: its lines run that tree's own scripts
+    /// Run `setup` although the work is from a fork or a review: it can run scripts that a stranger wrote
     #[arg(long)]
     pub setup: bool,
     /// A review of a pull request
@@ -123,8 +129,11 @@ impl WorkArgs {
 pub async fn run(app: &App, args: NewArgs) -> Result<u8> {
     let started = Instant::now();
     let mut request = args.work.request(args.platform)?;
-    if request.work.is_none() {
-        return Err(InvalidRequest::NoWork.into());
+    let said = args.what.as_deref().map(Said::read).transpose()?;
+    match &said {
+        Some(said) => said.write_to(&mut request),
+        None if request.work.is_none() => return Err(InvalidRequest::NoWork.into()),
+        None => {}
     }
     request.title = args.title.or(request.title);
     request.base = args.base;
@@ -133,21 +142,36 @@ pub async fn run(app: &App, args: NewArgs) -> Result<u8> {
     request.conversation = args.conversation;
 
     let engine = app.engine().await?;
-    let context = app.context(&engine).await?;
+    let context = match &said {
+        Some(Said::At(address)) => said::repository_of(app, &engine, address).await?,
+        _ => app.context(&engine).await?,
+    };
     let created = workspaces::create(&engine, context, request, &app.observer()).await?;
-    hand_over(app, &engine, &created, started).await?;
+    // A job's agent works by the directory itself, as its set-up did.
+    let for_people = app.environment.value("SPINNEY_JOB_ID").is_none();
+    hand_over(app, &engine, &created, started, for_people).await?;
     Ok(0)
 }
 
-/// Gives the workspace to whoever asked, and lets the pool be filled up for the next.
-pub async fn hand_over(app: &App, engine: &Engine, created: &Created, started: Instant) -> Result<()> {
+/// Gives the workspace to whoever asked, people by its readable link, and lets the pool be filled up for the next.
+pub async fn hand_over(
+    app: &App,
+    engine: &Engine,
+    created: &Created,
+    started: Instant,
+    for_people: bool,
+) -> Result<()> {
     let resolution = &created.resolution;
     app.ui.progress.clear();
     if app.ui.json {
         app.ui.print_json(&document::ResolvedWorkspace::of(engine, resolution));
     } else {
         app.ui.say(format!("{}, {}", sentence(resolution), words::took(started.elapsed())));
-        app.ui.print_path(&resolution.workspace.path);
+        let path = match for_people {
+            true => readable_path(engine, &resolution.workspace),
+            false => resolution.workspace.path.clone(),
+        };
+        app.ui.print_path(&path);
     }
     if created.is_made() {
         background::fill_pool(app, engine, &created.context).await?;
@@ -178,9 +202,14 @@ pub fn sentence(resolution: &Resolution) -> String {
         Method::Created => {
             let fetched = resolution.fetched.map(|at| format!(" (fetched {})", words::ago(at))).unwrap_or_default();
             let from = resolution.started_from.as_deref().unwrap_or_default();
-            let short = workspace.base_commit.short();
+            let short = resolution.start.as_ref().unwrap_or(&workspace.base_commit).short();
             let warm = warmth(resolution);
             match resolution.continued {
+                None if resolution.on_current => {
+                    format!(
+                        "{name}: new on `{branch}` from `{from}` {short} (the current branch: there is no remote){warm}"
+                    )
+                }
                 None => format!("{name}: new on `{branch}` from `{from}` {short}{fetched}{warm}"),
                 Some(Continued::Local) => {
                     format!("{name}: continues the branch `{branch}` that was here{fetched}{warm}")

@@ -9,11 +9,13 @@ use crate::completion::workspace_names;
 use crate::error::Result;
 use crate::ui::style;
 
-/// Keep a workspace from every sweep; a person can still remove it
+/// Keep a workspace from every sweep
+///
+/// A person can still remove it.
 #[derive(Debug, Args)]
 #[command(after_help = "Example: spinney pin issue-42")]
 pub struct PinArgs {
-    /// A name, id, beginning of an id, or branch
+    /// The workspace: see `spinney ls --help`
     #[arg(add = workspace_names())]
     name: String,
 }
@@ -22,7 +24,7 @@ pub struct PinArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Example: spinney unpin issue-42")]
 pub struct UnpinArgs {
-    /// A name, id, beginning of an id, or branch
+    /// The workspace: see `spinney ls --help`
     #[arg(add = workspace_names())]
     name: String,
 }
@@ -42,7 +44,7 @@ async fn set(app: &App, name: &str, pinned: bool) -> Result<u8> {
     if app.ui.json {
         app.ui.print_json(&document::Workspace::of(&engine, &workspace));
     } else {
-        let how = if pinned { "pinned: no sweep takes it" } else { "no longer pinned" };
+        let how = if pinned { "pinned: cleanup does not remove it" } else { "no longer pinned" };
         app.ui.say(format!("{} is {how}", style::paint(style::NAME, &workspace.name)));
     }
     Ok(0)

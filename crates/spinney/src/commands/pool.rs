@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use spinney_app::{Front, document, housekeeping};
 use spinney_core::names::cut_for_message;
-use spinney_engine::{Context, Drained, Engine, Filled, MemberState, Patience, PoolStatus, PoolStatuses, plural};
+use spinney_engine::{Drained, Engine, Filled, MemberState, PoolStatus, PoolStatuses, plural};
 
 use crate::app::App;
 use crate::background;
@@ -19,10 +19,7 @@ const BEGIN_AFTER: Duration = Duration::from_millis(300);
 /// How much of a line is shown: how a set-up command ended stands after the command itself.
 const SHOWN_CHARS: usize = 1000;
 
-/// How often the background looks again although it could do nothing.
-const IDLE_ROUNDS: usize = 2;
-
-/// Look at the warm workspaces, make them, or give them up
+/// Show, fill or drain the pool of warm workspaces
 #[derive(Debug, Args)]
 #[command(
     after_help = "How many are kept ready is `pool.size`: in your own file, in a repository's `spinney.toml`, or as \
@@ -45,7 +42,7 @@ enum PoolCommand {
         #[arg(long, hide = true)]
         background: bool,
     },
-    /// Give all of them up; one that somebody touched goes to the trash
+    /// Delete all warm workspaces; one with changes goes to the trash
     #[command(after_help = "Example: spinney pool drain")]
     Drain,
 }
@@ -95,7 +92,7 @@ fn print_status(app: &App, pool: &PoolStatus) {
                 Cell::from(member.path.display().to_string()),
             ]);
         }
-        app.ui.print(table.render());
+        app.ui.print_table(&table);
     }
     for member in &pool.members {
         if let Some(error) = &member.error {
@@ -106,10 +103,16 @@ fn print_status(app: &App, pool: &PoolStatus) {
     if let Some(error) = pool.error.as_ref().filter(|_| !failed) {
         app.ui.warn(format!("the last filling stopped: {}", indented(error)));
     }
+    let behind = pool.members.iter().filter(|member| member.state == MemberState::Behind).count();
     if pool.filling {
         app.ui.say("it is being filled now");
     } else if failed {
         app.ui.say("try again: spinney pool fill");
+    } else if behind > 0 {
+        let are = if behind == 1 { "is" } else { "are" };
+        app.ui.say(format!("{behind} {are} behind the base; `spinney pool fill` brings the pool up to date"));
+    } else if pool.ready < pool.size as usize {
+        app.ui.say("the pool is not full; `spinney pool fill` fills it now");
     } else if pool.size == 0 && pool.members.is_empty() {
         app.ui.say("no pool: `pool.size` is 0; try SPINNEY_POOL__SIZE=2 spinney pool fill");
     }
@@ -134,9 +137,8 @@ async fn fill(app: &App) -> Result<u8> {
     let engine = app.engine().await?;
     let context = app.context(&engine).await?;
     let size = context.config().pool.size;
-    let (_, filled) = engine.fill_pool(context, Patience::Person, &app.observer()).await?;
+    let filled = housekeeping::fill_pool(&engine, context, &app.observer()).await?;
     app.ui.progress.clear();
-    let filled = filled.unwrap_or_default();
     if app.ui.json {
         app.ui.print_json(&document::Filled::of(&filled));
     } else {
@@ -162,14 +164,14 @@ fn sentence(filled: &Filled, size: u32) -> String {
         parts.push(format!("{} brought up to date", filled.refreshed));
     }
     if filled.retired.deleted > 0 {
-        parts.push(format!("{} given up", filled.retired.deleted));
+        parts.push(format!("{} deleted", filled.retired.deleted));
     }
     parts.join(", ")
 }
 
 fn tell_retired(app: &App, drained: &Drained) {
     for name in &drained.trashed {
-        app.ui.say(format!("{name} held what was not there before: it went to the trash; `spinney restore {name}`"));
+        app.ui.say(format!("{name} contained changes and went to the trash; `spinney restore {name}` brings it back"));
     }
     for (name, why) in &drained.kept {
         app.ui.warn(format!("{name} stays: {why}"));
@@ -181,31 +183,20 @@ async fn fill_in_background(app: &App) -> Result<u8> {
     background::give_way();
     tokio::time::sleep(BEGIN_AFTER).await;
     let engine = app.engine().await?;
-    let mut context: Context = app.context(&engine).await?;
-    let mut idle = 0;
-    // What was claimed while the lock was held is ours to replace: who claimed it saw the lock, and left it to us. What
-    // can't be done (a member in use that is one too many) is not tried for ever.
-    while idle < IDLE_ROUNDS {
-        let (fresh, filled) = engine.fill_pool(context, Patience::Background, &|_| {}).await?;
-        context = fresh;
-        let Some(filled) = filled.filter(|filled| filled.stopped.is_none()) else { break };
-        if !engine.pool_wants_filling(&context).await? {
-            break;
-        }
-        idle = if filled.did_something() { 0 } else { idle + 1 };
-    }
+    let context = app.context(&engine).await?;
+    housekeeping::refill_pool_to_the_end(&engine, context).await?;
     Ok(0)
 }
 
 async fn drain(app: &App) -> Result<u8> {
     let engine: Engine = app.engine().await?;
     let context = app.context(&engine).await?;
-    let drained = engine.drain_pool(&context, &app.observer()).await?;
+    let drained = housekeeping::drain_pool(&engine, &context, &app.observer()).await?;
     if app.ui.json {
         app.ui.print_json(&document::Drained::of(&drained));
         return Ok(0);
     }
-    app.ui.say(format!("{} given up", plural(drained.deleted, "warm workspace")));
+    app.ui.say(format!("{} deleted", plural(drained.deleted, "warm workspace")));
     tell_retired(app, &drained);
     if context.config().pool.size > 0 {
         app.ui.say("`pool.size` is not 0: the next `spinney new` fills it again");

@@ -1,21 +1,22 @@
 //! `spinney repo`: the repositories that Spinney knows.
 
 use clap::{Args, Subcommand};
-use spinney_app::document;
+use spinney_app::repositories::{Forgotten, Populated};
+use spinney_app::{document, repositories};
 use spinney_core::RepositoryName;
-use spinney_engine::{AddRepository, Among};
+use spinney_engine::AddRepository;
 
 use crate::app::{App, current_directory};
 use crate::error::Result;
 use crate::ui::style;
 use crate::ui::table::{Cell, Table};
 
-/// Add, list, sync and forget repositories
+/// List, add, fetch and forget repositories
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  spinney repo add https://github.com/acme/app.git\n  spinney repo sync acme/app")]
 pub struct RepoArgs {
     #[command(subcommand)]
-    command: RepoCommand,
+    command: Option<RepoCommand>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -24,9 +25,10 @@ enum RepoCommand {
     #[command(after_help = "Credentials come from git's own helpers, or from the variable that --token-env names; \
         they are never written down.\n\nExample: spinney repo add https://github.com/acme/app.git --token-env GITHUB_TOKEN")]
     Add {
+        /// Where it is
         #[arg(value_name = "URL|PATH")]
         place: String,
-        /// Call it so
+        /// The name to give it
         #[arg(long, value_name = "OWNER/NAME")]
         name: Option<RepositoryName>,
         /// The environment variable that holds the token
@@ -54,7 +56,7 @@ enum RepoCommand {
 }
 
 pub async fn run(app: &App, args: RepoArgs) -> Result<u8> {
-    match args.command {
+    match args.command.unwrap_or(RepoCommand::Ls) {
         RepoCommand::Add { place, name, token_env } => {
             add(app, &place, AddRepository { name, token_env, depth: 0 }).await
         }
@@ -66,7 +68,7 @@ pub async fn run(app: &App, args: RepoArgs) -> Result<u8> {
 
 async fn add(app: &App, place: &str, add: AddRepository) -> Result<u8> {
     let engine = app.engine().await?;
-    let context = engine.add_repository(place, &current_directory()?, &add, &app.observer()).await?;
+    let context = repositories::add(&engine, place, &current_directory()?, &add, &app.observer()).await?;
     app.ui.progress.clear();
     let repository = &context.repository;
     if app.ui.json {
@@ -85,40 +87,35 @@ async fn add(app: &App, place: &str, add: AddRepository) -> Result<u8> {
 
 async fn ls(app: &App) -> Result<u8> {
     let engine = app.engine().await?;
-    let workspaces = engine.workspaces(None, Among::Live).await?;
-    let live = |id| workspaces.iter().filter(|workspace| workspace.repository_id == id).count();
-    let repositories = engine.repositories().await?;
+    let known = repositories::list(&engine).await?;
     if app.ui.json {
-        let list: Vec<_> = repositories
-            .iter()
-            .map(|repository| document::Repository::of(repository, live(repository.id.clone())))
-            .collect();
-        app.ui.print_json(&document::Repositories { repositories: list });
+        let repositories = known.iter().map(document::Repository::populated).collect();
+        app.ui.print_json(&document::Repositories { repositories });
         return Ok(0);
     }
-    if repositories.is_empty() {
+    if known.is_empty() {
         app.ui.say("none yet: run `spinney new --issue 42` in one, or `spinney repo add URL`");
         return Ok(0);
     }
     let mut table = Table::with_header(&["NAME", "WORKSPACES", "WHERE", "REMOTE"]);
-    for repository in &repositories {
+    for Populated { repository, live } in &known {
         let place = repository.root.as_ref().unwrap_or(&repository.common_dir);
         table.row([
             Cell::styled(repository.name.to_string(), style::NAME),
-            Cell::from(live(repository.id.clone()).to_string()),
+            Cell::from(live.to_string()),
             Cell::from(place.display().to_string()),
             Cell::from(repository.url.clone().unwrap_or_else(|| "–".to_owned())),
         ]);
     }
-    app.ui.print(table.render());
+    app.ui.print_table(&table);
     Ok(0)
 }
 
 async fn sync(app: &App, repository: Option<String>) -> Result<u8> {
     let engine = app.engine().await?;
     let selector = repository.or_else(|| app.global.repo.clone());
-    let context = engine.repository(selector.as_deref(), &current_directory()?).await?;
-    let known = engine.sync_repository(&context, &app.observer()).await?;
+    let context = engine.find_context(selector.as_deref(), &current_directory()?).await?;
+    let known = repositories::sync(&engine, &context, &app.observer()).await?;
     app.ui.progress.clear();
     let name = &context.repository.name;
     if app.ui.json {
@@ -133,18 +130,8 @@ async fn sync(app: &App, repository: Option<String>) -> Result<u8> {
 async fn rm(app: &App, repository: Option<String>, force: bool) -> Result<u8> {
     let engine = app.engine().await?;
     let selector = repository.or_else(|| app.global.repo.clone());
-    let missing = match &selector {
-        Some(selector) => engine.remove_missing_repository(selector, force).await?,
-        None => None,
-    };
-    let (repository, kept) = match missing {
-        Some(repository) => (repository, None),
-        None => {
-            let context = engine.repository(selector.as_deref(), &current_directory()?).await?;
-            let kept = engine.remove_repository(&context).await?;
-            (context.repository, kept)
-        }
-    };
+    let Forgotten { repository, kept } =
+        repositories::forget(&engine, selector.as_deref(), &current_directory()?, force).await?;
     let name = &repository.name;
     if app.ui.json {
         app.ui.print_json(&document::Repository::of(&repository, 0));

@@ -9,9 +9,9 @@ use crate::error::Result;
 use crate::follow::{self, Asked, Interrupts, Watched};
 use crate::jobs;
 
-/// Run a job that has ended again, in the same workspace
+/// Run an ended job again in the same workspace
 ///
-/// It goes on where it stopped: in the same session where its runtime can, and with the delivery alone where its agent was done.
+/// It continues where it stopped: in the same session if the runtime can, or with the delivery alone if the agent was done.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  spinney retry 7f3k2a\n  spinney retry issue-42 --detach")]
 pub struct RetryArgs {
@@ -21,7 +21,7 @@ pub struct RetryArgs {
     /// Deliver the very commit that is held for a person: with files that Spinney copied, or without commits that its agent dropped
     #[arg(long)]
     accept_held: bool,
-    /// Print the job's id and leave it to itself
+    /// Print the job's id and return at once
     #[arg(long)]
     detach: bool,
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use spinney_app::jobs::JobAsked;
 use spinney_app::{InvalidRequest, Prompt, WorkRequest};
-use spinney_core::{AgentName, BranchName, Platform, Work};
+use spinney_core::{AgentName, BranchName, JobId, Platform, Work};
 use spinney_jobs::Busy;
 
 use super::fan_out::{self, Piece};
@@ -20,11 +20,14 @@ use crate::jobs;
 /// More than a prompt may have; what is beyond need not be read to be refused.
 const MAX_INPUT_BYTES: u64 = 8 << 20;
 
-/// Run an agent on a piece of work: workspace, session, commits, push, pull request
+/// Run an agent on a piece of work
 ///
-/// The job runs in a process of its own, which outlives this one. Its progress goes to stderr; the pull request's URL, else the
-/// branch with its commits, goes to stdout. Ctrl-C cancels it, twice at once. Exit status: 0 completed, 1 failed, 6 cancelled,
-/// timed out or interrupted; of several jobs, the worst.
+/// The agent works in a workspace; its commits are pushed, and with `create_pr` a pull request is opened. The job runs in its
+/// own process, so that a closed terminal does not end it; Ctrl-C cancels it. Progress goes to stderr; stdout gets the URL of
+/// the pull request, or the branch.
+///
+/// Exit status: 0 completed, 1 failed, 3 no room for its workspace, 6 cancelled, timed out or interrupted; of several jobs,
+/// the worst.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  spinney run --agent coder --issue 42 \"fix the login bug\"\n  spinney run --task \"Add dark mode\"\n  \
@@ -41,7 +44,7 @@ pub struct RunArgs {
     /// A title for people
     #[arg(long, value_name = "TEXT", conflicts_with = "each")]
     title: Option<String>,
-    /// Start from this branch, tag or commit [default: `workspace.base`, else the remote's HEAD]
+    /// Start from this branch, tag or commit [default: `workspace.base`, the remote's HEAD, or the current branch]
     #[arg(long, value_name = "BRANCH")]
     base: Option<BranchName>,
     /// Issues and pull requests of this repository that this belongs to: their workspace is shared
@@ -50,16 +53,16 @@ pub struct RunArgs {
     /// Adopt the worktree that has this branch, if there is one
     #[arg(long, value_name = "BRANCH", conflicts_with_all = ["count", "each"])]
     suggest: Option<BranchName>,
-    /// So many jobs with the same prompt, each in a workspace of its own: of an issue 42, the tasks `issue-42-1`, `issue-42-2`, …
+    /// Run N jobs with the same prompt, each in its own workspace: for issue 42, the tasks `issue-42-1`, `issue-42-2`, …
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100), conflicts_with = "each")]
     count: Option<u32>,
     /// A job for every line of a file (`-`: stdin), each a task of its own; empty lines and those that begin with `#` are skipped
     #[arg(long, value_name = "FILE", conflicts_with_all = ["prompt", "WorkArgs"])]
     each: Option<PathBuf>,
-    /// Print the ids of the jobs and leave them to themselves
+    /// Print the ids of the jobs and return at once
     #[arg(long)]
     detach: bool,
-    /// Where the same work is being done already, take the place behind it instead of being refused
+    /// Wait for the job that has this work, and for room for a workspace, instead of failing
     #[arg(long)]
     wait: bool,
     #[command(flatten)]
@@ -110,6 +113,10 @@ pub async fn run(app: &App, args: RunArgs) -> Result<u8> {
     let context = app.context(&engine).await?;
     let busy = if args.wait { Busy::Wait } else { Busy::Refuse };
     let mut asked = Asked { many: args.count.is_some() || args.each.is_some(), failed: Vec::new() };
+    // Nobody sits before a list, nor before a daemon's jobs, who could make room and ask again.
+    let has_daemon = spinney_server::running_url(engine.home().root()).is_some();
+    let waits_for_room = asked.many || args.wait || has_daemon;
+    let batch = args.each.is_some().then(JobId::generate);
     let interrupts = Interrupts::listen()?;
     let mut started = Vec::new();
     let mut first = Some(context);
@@ -122,7 +129,8 @@ pub async fn run(app: &App, args: RunArgs) -> Result<u8> {
             work: WorkRequest { work, title, ..request.clone() },
             names_repository: app.global.repo.is_some(),
             busy,
-            waits_for_room: false,
+            waits_for_room,
+            batch: batch.clone(),
         };
         let context = match first.take() {
             Some(context) => context,

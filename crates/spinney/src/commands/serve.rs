@@ -8,13 +8,13 @@ use std::sync::Arc;
 use clap::Args;
 use serde_json::json;
 use spinney_core::Actor;
-use spinney_server::{Listening, ServeError, ServeOptions};
+use spinney_server::{ConfigSource, Listening, ServeError, ServeOptions};
 
-use crate::app::App;
+use crate::app::{App, read_layers};
 use crate::background;
 use crate::error::{CliError, Result};
 
-/// Serve API and dashboard, run schedules, keep the place clean
+/// Run the daemon: API, dashboard, schedules
 #[derive(Debug, Args)]
 #[command(after_help = "\
 On its first start it prints a link that logs a browser in, once; `spinney token link` makes another.
@@ -36,9 +36,18 @@ pub async fn run(app: &App, args: ServeArgs) -> Result<u8> {
     app.take_interrupts();
     let engine = app.open_engine().await?.acting_as(Actor::Daemon);
     let launcher = Arc::new(background::own_program(app, &engine)?);
-    let options = ServeOptions { engine, launcher, listen: args.listen, socket: args.socket };
+    let options = ServeOptions { engine, source: source(app), launcher, listen: args.listen, socket: args.socket };
     spinney_server::serve(options, |listening| announce(app, listening)).await?;
     Ok(0)
+}
+
+/// Where the configuration of this run comes from. Of the environment, only what the daemon was started with counts.
+fn source(app: &App) -> ConfigSource {
+    let (file, environment) = (app.config_file(), app.environment.clone());
+    ConfigSource {
+        files: file.iter().map(|(path, _)| path.clone()).collect(),
+        read: Box::new(move || read_layers(file.clone(), &environment)),
+    }
 }
 
 /// Says where it is to be found. The link is for whoever sees this terminal, so it does not go to the log.
@@ -58,7 +67,7 @@ fn announce(app: &App, listening: &Listening) {
         None => anstream::eprintln!("log in: `spinney token link` prints a link that works once"),
     }
     if !address.ip().is_loopback() && url.starts_with("http:") {
-        app.ui.warn("others on the network can reach this, and read along: `server.tls_cert` and `tls_key` encrypt it");
+        app.ui.warn("other machines can reach this address, and the connection is not encrypted: set `server.tls_cert` and `server.tls_key`");
     }
 }
 
@@ -66,7 +75,7 @@ impl From<ServeError> for CliError {
     fn from(error: ServeError) -> Self {
         let told = spinney_core::in_full(&error);
         match &error {
-            ServeError::Taken(_) => Self::stuck(told).hinted("`spinney status` and all else work beside it"),
+            ServeError::Taken(_) => Self::stuck(told).hinted("all other commands work while that daemon runs"),
             ServeError::Listen { .. } => Self::failed(told).hinted("`--listen ADDRESS` chooses another place"),
             ServeError::Tls(_) => Self::usage(told).hinted("see `server.tls_cert` and `server.tls_key`"),
             _ => Self::failed(told),

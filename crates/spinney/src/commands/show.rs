@@ -6,7 +6,7 @@ use spinney_app::workspaces::{self, Seen};
 use spinney_core::WorkspaceStatus;
 use spinney_engine::Among;
 
-use crate::app::App;
+use crate::app::{App, HERE};
 use crate::commands::jobs::state;
 use crate::commands::ls::{changes, distance};
 use crate::completion::workspace_names;
@@ -14,18 +14,20 @@ use crate::error::Result;
 use crate::ui::table::{Cell, Table};
 use crate::ui::{style, words};
 
-/// Show one workspace: what it is for, where it is, and whether it is well
+/// Show one workspace: its work, place and health
 #[derive(Debug, Args)]
 #[command(after_help = "Example: spinney show issue-42")]
 pub struct ShowArgs {
-    /// A name, id, beginning of an id, or branch
-    #[arg(add = workspace_names())]
+    /// The workspace: see `spinney ls --help` [default: the current one]
+    #[arg(add = workspace_names(), default_value = HERE, hide_default_value = true)]
     name: String,
 }
 
 pub async fn run(app: &App, args: ShowArgs) -> Result<u8> {
     let engine = app.engine().await?;
     let (context, workspace) = app.workspace(&engine, &args.name, Among::All).await?;
+    workspaces::notice_vanished(&engine, Some(&workspace.repository_id)).await?;
+    let workspace = engine.require_workspace(&workspace.id).await?;
     let Seen { shown, jobs } = workspaces::show(&engine, Some(&context), &workspace).await?;
     if app.ui.json {
         app.ui.print_json(&document::ShownWorkspace::of(&engine, &workspace, &shown, &jobs));
@@ -80,7 +82,11 @@ pub async fn run(app: &App, args: ShowArgs) -> Result<u8> {
             None => shown.details.state(&workspace).to_owned(),
         },
     );
-    app.ui.print(table.render());
+    if let Some(erased) = &workspace.metadata.erased {
+        let by = if erased.by.is_empty() { String::new() } else { format!(" by {}", erased.by) };
+        line("erased", format!("{}{by}: nothing of it is left", words::ago(erased.at())));
+    }
+    app.ui.print_table(&table);
     if workspace.status == WorkspaceStatus::Trashed {
         app.ui.say(format!("\nbring it back: spinney restore {}", workspace.id));
     }

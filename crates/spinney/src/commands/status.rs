@@ -1,7 +1,8 @@
 //! `spinney status`: how many there are of what, and how much room is left.
 
 use clap::Args;
-use spinney_app::document;
+use spinney_app::housekeeping::Archives;
+use spinney_app::{document, repositories, workspaces};
 use spinney_core::WorkspaceStatus;
 use spinney_engine::{Among, Sizes, plural, size};
 
@@ -10,9 +11,9 @@ use crate::background;
 use crate::error::Result;
 use crate::ui::table::{Cell, Table};
 
-/// Tell the counts: workspaces by status for each repository, limits, disk
+/// Show counts, limits and disk space
 ///
-/// From the store alone; sizes are measured behind your back when too few are known.
+/// From the store, with a look whether each directory is there. Sizes are measured in the background when few are known.
 #[derive(Debug, Args)]
 #[command(after_help = "Example: spinney status --json")]
 pub struct StatusArgs {}
@@ -20,25 +21,29 @@ pub struct StatusArgs {}
 pub async fn run(app: &App, _args: StatusArgs) -> Result<u8> {
     let engine = app.engine().await?;
     let here = app.context_if_any(&engine).await?;
-    let repositories = match &here {
+    let of_those = match &here {
         Some(context) => vec![context.repository.clone()],
         None => engine.repositories().await?,
     };
     let limit = here.as_ref().map_or(engine.config(), |context| context.config()).limits.max_workspaces;
+    workspaces::notice_vanished(&engine, here.as_ref().map(|context| &context.repository.id)).await?;
     let mut rows = Vec::new();
-    for repository in repositories {
-        let workspaces = engine.workspaces(Some(&repository.id), Among::All).await?;
-        rows.push((repository, workspaces));
+    for repository in of_those {
+        let of_it = engine.workspaces(Some(&repository.id), Among::All).await?;
+        rows.push((repository, of_it));
     }
     let all: Vec<_> = rows.iter().flat_map(|(_, workspaces)| workspaces.iter().cloned()).collect();
     let sizes = Sizes::of(&all);
     background::measure_if_much_is_due(app, &engine, &sizes);
+    let tallied = repositories::tally(&engine, here.as_ref().map(|context| &context.repository)).await?;
+    let archives = Archives::of(tallied.iter().flat_map(|row| &row.tallies));
     if app.ui.json {
         let repositories = rows
             .iter()
             .map(|(repository, workspaces)| document::RepositoryStatus::of(&repository.name, limit, workspaces))
             .collect();
-        app.ui.print_json(&document::Status { repositories, free_disk: engine.free_disk() });
+        let archives = document::Archives::of(&archives, &engine.config().cleanup);
+        app.ui.print_json(&document::Status { repositories, free_disk: engine.free_disk(), archives });
         return Ok(0);
     }
     if rows.is_empty() {
@@ -59,11 +64,21 @@ pub async fn run(app: &App, _args: StatusArgs) -> Result<u8> {
                 count(&|status| status == WorkspaceStatus::Trashed),
             ]);
         }
-        app.ui.print(table.render());
+        app.ui.print_table(&table);
     }
     if sizes.known > 0 {
         let known = if sizes.known == sizes.trees { String::new() } else { format!(" {} of", sizes.known) };
         app.ui.say(format!("{} in{known} {}", size(sizes.bytes), plural(sizes.trees, "tree")));
+    }
+    if archives.count > 0 {
+        let count = usize::try_from(archives.count).unwrap_or(usize::MAX);
+        app.ui.say(format!("{} in {}", size(archives.bytes), plural(count, "archive")));
+    }
+    if archives.outgrow(&engine.config().cleanup) {
+        app.ui.warn("the archives of removed workspaces take more than the live trees");
+        app.ui.say(
+            "`spinney trash erase --before 90d` deletes old ones for good; `cleanup.archive_for` does so by itself",
+        );
     }
     if let Some(free) = engine.free_disk() {
         app.ui.say(format!("{} free in {}", size(free), engine.home().root().display()));

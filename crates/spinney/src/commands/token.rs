@@ -1,34 +1,28 @@
 //! `spinney token`: what callers of the daemon show.
 
-use std::time::Duration;
-
 use clap::{Args, Subcommand};
-use spinney_app::document;
+use spinney_app::{accounts, document};
 use spinney_core::quantity::Span;
-use spinney_core::{Scope, Timestamp, Token, TokenKind, TokenName};
-use spinney_engine::NewToken;
+use spinney_core::{Scope, Timestamp, Token, TokenName};
 
 use crate::app::App;
 use crate::completion::token_names;
-use crate::error::{CliError, Result};
+use crate::error::Result;
 use crate::ui::table::{Cell, Table};
 use crate::ui::{style, words};
 
-/// How long a login link is good for.
-const LINK_FOR: Duration = Duration::from_secs(600);
-
-/// Make, list and revoke the tokens of an account
+/// List, make and revoke tokens
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  spinney token create --name ci --scope write --expires 30d\n  spinney token link")]
 pub struct TokenArgs {
     #[command(subcommand)]
-    command: TokenCommand,
+    command: Option<TokenCommand>,
 }
 
 #[derive(Debug, Subcommand)]
 enum TokenCommand {
     /// Make a token, and print it this once
-    #[command(after_help = "Only its hash is kept: what is lost is made anew.\n\n\
+    #[command(after_help = "Only its hash is stored. A lost token has to be replaced.\n\n\
         Example: spinney token create --name ci --scope write --account acme --expires 30d")]
     Create {
         /// What you call it; each of an account has its own name
@@ -37,16 +31,17 @@ enum TokenCommand {
         /// What it may do: `read`, `write`, `admin`
         #[arg(long)]
         scope: Scope,
-        /// After this time it counts no more: `12h`, `30d` [default: never]
+        /// After this time it is no longer valid: `12h`, `30d` [default: never]
         #[arg(long, value_name = "TIME")]
         expires: Option<Span>,
     },
     /// List the tokens, without their secrets
     #[command(after_help = "Example: spinney token ls --account acme")]
     Ls,
-    /// Revoke a token: from now on it counts no more
+    /// Revoke a token: it is no longer valid
     #[command(after_help = "Example: spinney token revoke ci")]
     Revoke {
+        /// The token
         #[arg(value_name = "ID|NAME", add = token_names())]
         token: String,
     },
@@ -60,7 +55,7 @@ enum TokenCommand {
 }
 
 pub async fn run(app: &App, args: TokenArgs) -> Result<u8> {
-    match args.command {
+    match args.command.unwrap_or(TokenCommand::Ls) {
         TokenCommand::Create { name, scope, expires } => create(app, name, scope, expires).await,
         TokenCommand::Ls => ls(app).await,
         TokenCommand::Revoke { token } => revoke(app, &token).await,
@@ -69,13 +64,7 @@ pub async fn run(app: &App, args: TokenArgs) -> Result<u8> {
 }
 
 async fn create(app: &App, name: TokenName, scope: Scope, expires: Option<Span>) -> Result<u8> {
-    if expires.is_some_and(|expires| expires.0.is_zero()) {
-        return Err(CliError::usage("a token that expires at once is of no use")
-            .hinted("leave `--expires` out for one that never does"));
-    }
-    let engine = app.open_engine().await?;
-    let new = NewToken { kind: TokenKind::Api, name, scope, time: expires.map(|expires| expires.0) };
-    let (token, secret) = engine.create_token(new).await?;
+    let (token, secret) = accounts::create_token(&app.open_engine().await?, name, scope, expires).await?;
     if app.ui.json {
         app.ui.print_json(&document::CreatedToken::of(&token, &secret));
         return Ok(0);
@@ -89,7 +78,7 @@ async fn create(app: &App, name: TokenName, scope: Scope, expires: Option<Span>)
 
 async fn ls(app: &App) -> Result<u8> {
     let engine = app.open_engine().await?;
-    let tokens = engine.tokens().await?;
+    let tokens = accounts::tokens(&engine).await?;
     if app.ui.json {
         let list: Vec<_> = tokens.iter().map(document::Token::of).collect();
         app.ui.print_json(&document::Tokens { tokens: list });
@@ -117,12 +106,12 @@ async fn ls(app: &App) -> Result<u8> {
             Cell::from(expires),
         ]);
     }
-    app.ui.print(table.render());
+    app.ui.print_table(&table);
     Ok(0)
 }
 
 async fn revoke(app: &App, text: &str) -> Result<u8> {
-    let token = app.open_engine().await?.revoke_token(text).await?;
+    let token = accounts::revoke_token(&app.open_engine().await?, text).await?;
     if app.ui.json {
         app.ui.print_json(&document::Token::of(&token));
     } else {
@@ -133,9 +122,7 @@ async fn revoke(app: &App, text: &str) -> Result<u8> {
 
 async fn link(app: &App, scope: Scope) -> Result<u8> {
     let engine = app.open_engine().await?;
-    let kind = TokenKind::Login;
-    let (token, secret) =
-        engine.create_token(NewToken { kind, name: kind.into(), scope, time: Some(LINK_FOR) }).await?;
+    let (token, secret) = accounts::make_login(&engine, scope).await?;
     // A daemon may listen elsewhere than where it is configured to.
     let running = spinney_server::running_url(engine.home().root());
     let url = running.unwrap_or_else(|| engine.config().server.base_url());

@@ -4,7 +4,7 @@
 use std::io::{BufRead, IsTerminal};
 
 use clap::Args;
-use serde_json::json;
+use spinney_app::{document, trust};
 use spinney_core::config::{Resolved, Source, TrustRequest};
 use spinney_core::{AgentName, CommitId, RepositoryName};
 use spinney_engine::{Context, Engine};
@@ -14,10 +14,11 @@ use crate::app::App;
 use crate::error::{CliError, Result};
 use crate::ui::words;
 
-/// Agree to the `setup` commands and the agents of the repository's own `spinney.toml`, and to what its git configuration runs
+/// Agree to what a repository's own settings run
 ///
-/// They are shown first, and remembered by content: when they change, they are shown again. Of the git configuration, only
-/// what a repository has of its own counts: filters, merge drivers, `core.sshCommand` and the like.
+/// These are the `setup` commands and agents of its `spinney.toml`, and the programs that its git configuration names.
+///
+/// They are shown first, and remembered by content: when they change, they are shown again.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  spinney trust\n  spinney trust --yes\n  spinney trust --commit SHA")]
 pub struct TrustArgs {
@@ -36,36 +37,27 @@ pub async fn run(app: &App, args: TrustArgs) -> Result<u8> {
     if let Some(commit) = &args.commit {
         return trust_commit(app, &engine, &context, commit, args.yes).await;
     }
-    let (own, new) = engine.load_own_settings(&context).await?;
-    let is_asked = context.untrusted.is_some() || !new.is_empty();
+    let asked = trust::load(&engine, &context).await?;
+    let is_asked = !asked.is_empty();
     if is_asked {
         if !app.ui.json {
-            context.untrusted.iter().for_each(|request| show(app, name, request));
-            show_settings(app, name, &new);
+            asked.request.iter().for_each(|request| show(app, name, request));
+            show_settings(app, name, &asked.settings);
         }
         if !args.yes && !confirmed(app)? {
             return Err(CliError::failed(
-                "not trusted; its set-up and agents don't count, and git does not run the rest",
+                "not trusted: Spinney does not use the repository's `setup` and agents, and git does not run these programs",
             ));
         }
     }
-    if let Some(request) = &context.untrusted {
-        engine.trust(&context, request).await?;
-    }
-    if !new.is_empty() {
-        engine.trust_settings(&context, &own)?;
-    }
+    trust::agree(&engine, &context, &asked).await?;
     match (app.ui.json, is_asked) {
         (true, _) => {
-            let (setup, agents) = match &context.untrusted {
+            let (setup, agents) = match &asked.request {
                 Some(request) => (&request.setup, request.agents.clone()),
                 None => (&context.config().workspace.setup, agents_of_repository(&context.resolved)),
             };
-            let setting = |it: &Executing| json!({ "key": it.key, "value": it.value, "file": it.file });
-            let settings: Vec<_> = own.executing.iter().map(setting).collect();
-            app.ui.print_json(
-                &json!({ "repository": name, "trusted": true, "setup": setup, "agents": agents, "settings": settings }),
-            );
+            app.ui.print_json(&document::Trusted::of(name, setup, &agents, &asked.own.executing));
         }
         (false, true) => app.ui.say("trusted, until it changes"),
         (false, false) => app.ui.say(format!("{name}: nothing that needs trust, or trusted already")),
@@ -78,7 +70,7 @@ fn show_settings(app: &App, name: &RepositoryName, settings: &[Executing]) {
     if settings.is_empty() {
         return;
     }
-    app.ui.say(format!("git would run in {name}, because its own configuration says so since it was last trusted:"));
+    app.ui.say(format!("the git configuration of {name} changed since you trusted it last; git would now run:"));
     for Executing { key, value, file } in settings {
         let (key, value) = (words::plain(key), words::plain(value));
         app.ui.say(format!("  {key} = {value}  ({})", file.display()));
@@ -96,9 +88,9 @@ async fn trust_commit(app: &App, engine: &Engine, context: &Context, commit: &Co
     if !yes && !confirmed(app)? {
         return Err(CliError::failed("not trusted; `setup` does not run there"));
     }
-    engine.trust_commit(context, commit).await?;
+    trust::agree_to_commit(engine, context, commit).await?;
     if app.ui.json {
-        app.ui.print_json(&json!({ "repository": name, "trusted": true, "commit": commit, "setup": setup }));
+        app.ui.print_json(&document::TrustedCommit::of(name, commit, setup));
     } else {
         app.ui.say("trusted: this commit, and no other");
     }
@@ -129,9 +121,8 @@ fn agents_of_repository(resolved: &Resolved) -> Vec<AgentName> {
 
 fn confirmed(app: &App) -> Result<bool> {
     if app.ui.json || !std::io::stdin().is_terminal() {
-        return Err(
-            CliError::usage("nobody is there to ask").hinted("`spinney trust --yes` agrees without being asked")
-        );
+        return Err(CliError::usage("`spinney trust` asks for consent, and there is no terminal")
+            .hinted("`spinney trust --yes` agrees without being asked"));
     }
     app.ui.say("trust it? [y/N]");
     let mut answer = String::new();

@@ -4,20 +4,23 @@ use clap::Args;
 use spinney_app::document;
 use spinney_app::workspaces::{self, Why};
 use spinney_core::{Consent, ReasonCode, Verdict, Workspace};
-use spinney_engine::Among;
+use spinney_engine::{Among, Context, Engine};
 
-use crate::app::App;
+use crate::ancestors;
+use crate::app::{App, HERE, current_directory};
 use crate::completion::workspace_names;
 use crate::error::Result;
+use crate::ui::repeat::repeated;
 use crate::ui::table::{Cell, Table};
+use crate::ui::words::Around;
 use crate::ui::{style, words};
 
-/// Tell whether a workspace may go, with every reason
+/// Say whether a workspace may be removed, and why
 #[derive(Debug, Args)]
 #[command(after_help = "Example: spinney why issue-42")]
 pub struct WhyArgs {
-    /// A name, id, beginning of an id, or branch
-    #[arg(add = workspace_names())]
+    /// The workspace: see `spinney ls --help` [default: the current one]
+    #[arg(add = workspace_names(), default_value = HERE, hide_default_value = true)]
     name: String,
 }
 
@@ -26,7 +29,7 @@ pub async fn run(app: &App, args: WhyArgs) -> Result<u8> {
     let (context, workspace) = app.workspace(&engine, &args.name, Among::Live).await?;
     let Why { verdict, forge_fault } = workspaces::why(&engine, &context, &workspace).await?;
     if let Some(fault) = forge_fault {
-        app.ui.say(format!("note: its pull request is taken for open: {fault}"));
+        app.ui.say(format!("note: the forge could not be asked, so its pull request counts as open: {fault}"));
     }
     if app.ui.json {
         app.ui.print_json(&document::Verdict::of(&engine, &workspace, &verdict));
@@ -43,7 +46,8 @@ pub async fn run(app: &App, args: WhyArgs) -> Result<u8> {
         app.ui.print(table);
     }
     let trash_for = words::days(&context.config().cleanup.trash_for.to_string());
-    app.ui.print(format!("\n{}", what_helps(&workspace, &verdict, &[], &trash_for)));
+    let helps = what_helps(&workspace, &verdict, &[], &trash_for, &around(&engine, &context).await?);
+    app.ui.print(format!("\n{}", repeated(&helps)));
     Ok(0)
 }
 
@@ -62,20 +66,47 @@ pub fn reasons_table(verdict: &Verdict) -> String {
     table.render()
 }
 
+/// What advice depends on beside the verdict.
+pub async fn around(engine: &Engine, context: &Context) -> Result<Around> {
+    let has_remote = workspaces::has_remote(engine, context).await?;
+    Ok(Around { has_remote, own_processes: ancestors::of_this_process() })
+}
+
 /// Ends with what to type; what was allowed already stays allowed.
-pub fn what_helps(workspace: &Workspace, verdict: &Verdict, allowed: &[ReasonCode], trash_for: &str) -> String {
+pub fn what_helps(
+    workspace: &Workspace,
+    verdict: &Verdict,
+    allowed: &[ReasonCode],
+    trash_for: &str,
+    around: &Around,
+) -> String {
     let name = &workspace.name;
     let blockers: Vec<_> = verdict.blockers(&Consent::None).collect();
     if blockers.is_empty() {
         return format!("let go: spinney rm {name}     (in the trash for {trash_for})");
     }
-    let keeps = words::ways_to_keep(workspace, verdict);
+    // By its name, one's own shell would hold it; without one it does not, so that there is no need to leave.
+    let is_inside = current_directory().is_ok_and(|directory| directory.starts_with(&workspace.path));
+    let others: Vec<_> = verdict.reasons.iter().filter(|reason| !is_inside || !around.is_own_shell(reason)).collect();
+    let others = Verdict { reasons: others.into_iter().cloned().collect(), merge: verdict.merge.clone() };
+    let keeps = words::ways_to_keep(workspace, &others, around);
     let mut lines: Vec<_> = keeps.iter().map(|help| format!("keep:   {help}")).collect();
-    if blockers.iter().all(|reason| reason.allowable()) {
-        let mut codes: Vec<_> = allowed.iter().copied().chain(blockers.iter().map(|reason| reason.code)).collect();
+    if others.reasons.len() < verdict.reasons.len() {
+        lines.push("note:   your own shell is in it; `spinney rm` without a name does not count it".to_owned());
+    }
+    let named = if is_inside { String::new() } else { format!(" {name}") };
+    if blockers.iter().all(|reason| around.is_own_shell(reason)) {
+        lines.push(format!(
+            "let go: spinney rm     (without a name: the workspace you are in; in the trash for {trash_for})"
+        ));
+    } else if blockers.iter().all(|reason| reason.allowable()) {
+        let others = blockers.iter().filter(|reason| !is_inside || !around.is_own_shell(reason));
+        let mut codes: Vec<_> = allowed.iter().copied().chain(others.map(|reason| reason.code)).collect();
         codes.dedup();
         let codes: Vec<_> = codes.into_iter().map(ReasonCode::as_str).collect();
-        lines.push(format!("let go: spinney rm {name} --allow {}     (in the trash for {trash_for})", codes.join(",")));
+        let which = if is_inside { "without a name: the workspace you are in; " } else { "" };
+        let codes = codes.join(",");
+        lines.push(format!("let go: spinney rm{named} --allow {codes}     ({which}in the trash for {trash_for})"));
     }
     lines.join("\n")
 }

@@ -9,7 +9,6 @@ use spinney_git::REMOTE_HAS_MOVED_ON;
 
 use crate::app::App;
 use crate::error::Result;
-use crate::jobs;
 use crate::ui::table::{Cell, Table};
 use crate::ui::{story, style, words};
 
@@ -57,7 +56,7 @@ pub async fn tell_all(app: &App, engine: &Engine, jobs: &[Job]) -> Result<()> {
         cells.extend(result(job).map(Cell::from));
         table.row(cells);
     }
-    app.ui.print(table.render());
+    app.ui.print_table(&table);
     for job in jobs {
         let work = job.work.workspace_name();
         for warning in warnings(job) {
@@ -98,7 +97,7 @@ fn warnings(job: &Job) -> Vec<String> {
     let outcome = &job.outcome;
     let mut warnings = Vec::new();
     if !outcome.escaped.is_empty() {
-        let what = if job.request.reads { "what it was only to read" } else { "the main checkout" };
+        let what = if job.request.reads { "the checkout that it may only read" } else { "the main checkout" };
         warnings.push(format!("{what} changed meanwhile: {}", escapes_in_words(&outcome.escaped)));
     }
     if !outcome.left_out.is_empty() {
@@ -108,11 +107,11 @@ fn warnings(job: &Job) -> Vec<String> {
     }
     if !outcome.shared.is_empty() {
         let paths = named(&outcome.shared);
-        warnings.push(format!("its commits have what was uncommitted before its agent began: {paths}"));
+        warnings.push(format!("its commits contain changes that were uncommitted before the agent started: {paths}"));
     }
     if !outcome.denied.is_empty() {
         let times = plural(outcome.denied.len(), "time");
-        warnings.push(format!("its agent was not allowed something, {times}: {}", named(&outcome.denied)));
+        warnings.push(format!("its agent was refused tools, {times}: {}", named(&outcome.denied)));
     }
     warnings
 }
@@ -129,10 +128,10 @@ fn named(texts: &[String]) -> String {
 async fn next(engine: &Engine, job: &Job) -> Result<Vec<String>> {
     // What it read in is no workspace of its own; what it changed there is in the trash.
     let is_own = |workspace: &Workspace| !job.request.reads || !workspace.status.is_live();
-    let workspace = jobs::workspace_of(engine, job).await?.filter(is_own);
+    let workspace = spinney_app::jobs::workspace_of(engine, job).await?.filter(is_own);
     let live = workspace.as_ref().filter(|workspace| workspace.status.is_live());
     let there = live.filter(|workspace| workspace.path.is_dir());
-    let look = there.map(|workspace| format!("look: cd \"$(spinney path {})\"", workspace.name));
+    let look = there.map(|workspace| format!("look: cd \"$(spinney path --link {})\"", workspace.name));
     if job.status == JobStatus::Completed {
         if let Some(workspace) = workspace.filter(|_| job.request.reads) {
             return Ok(vec![format!("what was changed is in the trash: spinney restore {}", workspace.name)]);
@@ -149,7 +148,9 @@ async fn next(engine: &Engine, job: &Job) -> Result<Vec<String>> {
             }
             commits => format!(" ({}, not pushed)", words::counted(commits, "commit")),
         };
-        lines.push(format!("its work is in {}{commits}", workspace.name));
+        if !job.outcome.untouched {
+            lines.push(format!("its work is in {}{commits}", workspace.name));
+        }
         lines.extend(what_mends(engine, job, workspace).await?);
     } else if let Some(workspace) = live {
         lines.push(format!("its directory is gone; what was committed is on `{}`", workspace.branch));

@@ -60,7 +60,7 @@ pub async fn to_the_end(
         tell_all(app, engine, &over).await?;
         asked.failed.iter().for_each(|(_, error)| error.print(false));
     }
-    let statuses = over.iter().map(|job| jobs::exit_status(job.status));
+    let statuses = over.iter().map(jobs::exit_status);
     Ok(jobs::worst(statuses.chain(asked.failed.iter().map(|_| 1))))
 }
 

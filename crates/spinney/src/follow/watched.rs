@@ -11,6 +11,8 @@ use crate::ui::words;
 
 /// How often the row is read while nothing else tells that it changed.
 const LOAD_EVERY: Duration = Duration::from_millis(500);
+/// The same of one that waits in the queue: its log tells when that changes.
+const LOAD_WAITING_EVERY: Duration = Duration::from_secs(1);
 /// How many entries are read before others have their turn.
 const AT_ONCE: usize = 500;
 /// Whoever is so far behind is shown what happens now instead.
@@ -67,9 +69,12 @@ impl Watched {
         if self.over {
             return Ok(false);
         }
+        let behind = self.log.behind()?;
+        if self.job.is_queued() && behind == 0 && self.loaded.elapsed() < LOAD_WAITING_EVERY {
+            return Ok(false);
+        }
         // Asked before the log is read: what was written by then is not missed.
         let is_over = jobs.is_over(&self.job).await?;
-        let behind = self.log.behind()?;
         if behind > FAR_BEHIND_BYTES {
             self.log.skip_to_last(TAIL_BYTES)?;
             tell(self, News::PassedOver(behind - TAIL_BYTES));
@@ -86,10 +91,12 @@ impl Watched {
     }
 
     async fn load(&mut self, jobs: &Jobs<'_>, is_over: bool) -> Result<()> {
-        if !is_over && self.loaded.elapsed() < LOAD_EVERY {
+        if !is_over && !self.job.is_queued() && self.loaded.elapsed() < LOAD_EVERY {
             return Ok(());
         }
         self.job = jobs.require(&self.job.id).await?;
+        // Whoever was to start it may have died.
+        jobs.attend(&self.job).await?;
         if is_over && !self.job.status.is_final() {
             // Its process died; who settles it may be somebody else.
             jobs.recover().await?;

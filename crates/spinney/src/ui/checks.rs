@@ -3,6 +3,7 @@
 use spinney_app::{Front, advise_all};
 use spinney_engine::{Check, Mark};
 
+use super::repeat::repeated;
 use super::style;
 use super::table::{Cell, Table};
 
@@ -29,6 +30,6 @@ pub fn add(table: &mut Table, check: &Check) {
         Mark::Bad => Cell::styled("✗", style::ERROR),
     };
     let mut cells = vec![mark, Cell::styled(check.name, style::NAME), Cell::from(check.fact.as_str())];
-    cells.extend(check.fix.as_deref().map(Cell::from));
+    cells.extend(check.fix.as_deref().map(|fix| Cell::from(&*repeated(fix))));
     table.row(cells);
 }

@@ -2,6 +2,7 @@
 
 pub mod checks;
 pub mod progress;
+pub mod repeat;
 pub mod story;
 pub mod style;
 pub mod table;
@@ -24,7 +25,8 @@ impl Ui {
     /// Talks to the person, on stderr.
     pub fn say(&self, text: impl std::fmt::Display) {
         if !self.quiet {
-            let text = style::visible(&text.to_string());
+            let text = text.to_string();
+            let text = style::visible(&repeat::repeated(&text));
             self.progress.suspend(|| anstream::eprintln!("{text}"));
         }
     }
@@ -36,6 +38,15 @@ impl Ui {
     /// Gives the result, on stdout. What comes from a repository may hold anything; none of it steers the terminal.
     pub fn print(&self, text: impl std::fmt::Display) {
         self.print_raw(style::visible(&text.to_string()));
+    }
+
+    /// Gives a table, on stdout: as wide as the terminal at most, and whole elsewhere.
+    pub fn print_table(&self, table: &table::Table) {
+        let width = match std::io::stdout().is_terminal() {
+            true => terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0)),
+            false => None,
+        };
+        self.print(table.render_within(width));
     }
 
     /// Gives a path, on stdout: a program gets it as it is.

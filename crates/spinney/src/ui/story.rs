@@ -181,7 +181,7 @@ mod tests {
         let finished = JobEvent::Finished { status: JobStatus::Failed, error, advice: Vec::new() };
         assert_eq!(told(&mut story, &finished), ["failed"]);
         assert_eq!(told(&mut Story::default(), &finished), ["failed: exit status 3"]);
-        assert_eq!(ended(JobStatus::TimedOut, Some("its time was up")), "timed out: its time was up");
+        assert_eq!(ended(JobStatus::TimedOut, Some("it reached its timeout")), "timed out: it reached its timeout");
         assert_eq!(ended(JobStatus::Cancelled, Some("cancelled")), "cancelled");
     }
 }

@@ -2,7 +2,7 @@
 
 use anstyle::Style;
 use spinney_core::names::visible_line;
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::style;
 
@@ -24,15 +24,23 @@ impl<T: Into<String>> From<T> for Cell {
     }
 }
 
+/// What a column is cut to at least; the first, which has the names, only when the others are.
+const NARROWEST: usize = 12;
+/// A last column with less room than this is not wrapped.
+const WORTH_WRAPPING: usize = 20;
+
+/// Rows in columns. One with a header is a list, whose cells are cut where they do not fit; one without is read, and its last
+/// column is wrapped.
 #[derive(Debug, Default)]
 pub struct Table {
     rows: Vec<Vec<Cell>>,
+    is_list: bool,
 }
 
 impl Table {
     pub fn with_header(columns: &[&str]) -> Self {
         let header = columns.iter().map(|column| Cell::styled(*column, style::HEADER)).collect();
-        Self { rows: vec![header] }
+        Self { rows: vec![header], is_list: true }
     }
 
     pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
@@ -40,25 +48,104 @@ impl Table {
     }
 
     pub fn render(&self) -> String {
-        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        // A row's last cell pushes nothing aside, so that a long one does not widen the column for all.
-        let width = |column: usize| {
-            let padded = self.rows.iter().filter(|row| column + 1 < row.len());
-            padded.filter_map(|row| row.get(column)).map(|cell| cell.text.width()).max().unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..columns).map(width).collect();
-        let line = |row: &Vec<Cell>| {
-            let mut line = String::new();
-            for (index, cell) in row.iter().enumerate() {
-                line.push_str(&style::paint(cell.style, &cell.text));
-                if index + 1 < row.len() {
-                    line.push_str(&" ".repeat(widths[index] - cell.text.width() + 2));
-                }
-            }
-            line.trim_end().to_owned()
-        };
-        self.rows.iter().map(line).collect::<Vec<_>>().join("\n")
+        self.render_within(None)
     }
+
+    /// The same for so many columns of a terminal.
+    pub fn render_within(&self, most: Option<usize>) -> String {
+        let mut widths = self.widths();
+        if let Some(most) = most.filter(|_| self.is_list) {
+            narrow(&mut widths, most);
+        }
+        let lines = self.rows.iter().map(|row| match most {
+            Some(_) if self.is_list => line(row, &widths, true),
+            Some(most) => wrapped_line(row, &widths, most),
+            None => line(row, &widths, false),
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// How wide each column is. A row's last cell pushes nothing aside, so that a long one does not widen the column for all;
+    /// in a list the last column counts like any other.
+    fn widths(&self) -> Vec<usize> {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let width = |column: usize| {
+            let counted =
+                self.rows.iter().filter(|row| column + 1 < row.len() || (self.is_list && column + 1 == columns));
+            counted.filter_map(|row| row.get(column)).map(|cell| cell.text.width()).max().unwrap_or(0)
+        };
+        (0..columns).map(width).collect()
+    }
+}
+
+/// Takes from the widest column until all fit, from the first one last.
+fn narrow(widths: &mut [usize], most: usize) {
+    let total = |widths: &[usize]| widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1);
+    while total(widths) > most {
+        let widest =
+            (1..widths.len()).filter(|column| widths[*column] > NARROWEST).max_by_key(|column| widths[*column]);
+        match widest.or_else(|| (0..widths.len()).find(|column| widths[*column] > NARROWEST)) {
+            Some(column) => widths[column] -= 1,
+            None => return,
+        }
+    }
+}
+
+fn line(row: &[Cell], widths: &[usize], cuts: bool) -> String {
+    let mut line = String::new();
+    for (index, cell) in row.iter().enumerate() {
+        let text = if cuts { cut(&cell.text, widths[index]) } else { cell.text.clone() };
+        line.push_str(&style::paint(cell.style, &text));
+        if index + 1 < row.len() {
+            line.push_str(&" ".repeat(widths[index] - text.width() + 2));
+        }
+    }
+    line.trim_end().to_owned()
+}
+
+/// The row with its last cell on as many lines as it needs, each below the first.
+fn wrapped_line(row: &[Cell], widths: &[usize], most: usize) -> String {
+    let Some((last, before)) = row.split_last() else { return String::new() };
+    let indent = widths.iter().take(before.len()).map(|width| width + 2).sum::<usize>();
+    let room = most.saturating_sub(indent);
+    if room < WORTH_WRAPPING || last.text.width() <= room {
+        return line(row, widths, false);
+    }
+    let mut lines: Vec<String> = vec![String::new()];
+    for word in last.text.split(' ') {
+        let current = lines.last_mut().expect("there is a first line");
+        if current.is_empty() {
+            current.push_str(word);
+        } else if current.width() + 1 + word.width() <= room {
+            current.push(' ');
+            current.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    let cells = before.iter().zip(widths).map(|(cell, width)| {
+        let pad = " ".repeat(width - cell.text.width() + 2);
+        format!("{}{pad}", style::paint(cell.style, &cell.text))
+    });
+    let separator = format!("\n{}", " ".repeat(indent));
+    let painted: Vec<_> = lines.iter().map(|line| style::paint(last.style, line)).collect();
+    format!("{}{}", cells.collect::<String>(), painted.join(&separator))
+}
+
+/// A text that is at most so wide, with a mark where it was cut.
+fn cut(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut shown = String::new();
+    for c in text.chars() {
+        if shown.width() + c.width().unwrap_or(0) + 1 > width {
+            break;
+        }
+        shown.push(c);
+    }
+    shown.push('…');
+    shown
 }
 
 #[cfg(test)]
@@ -72,5 +159,41 @@ mod tests {
         table.row(["x".into(), "\u{1b}[31mred".into()]);
         let plain = anstream::adapter::strip_str(&table.render()).to_string();
         assert_eq!(plain, "NAME  BRANCH\n日本  a\nx     \\u{1b}[31mred");
+    }
+
+    fn plain(text: &str) -> String {
+        anstream::adapter::strip_str(text).to_string()
+    }
+
+    #[test]
+    fn a_list_is_as_wide_as_the_terminal() {
+        let mut table = Table::with_header(&["NAME", "BRANCH", "AGE"]);
+        table.row(["issue-42".into(), "agent/coder/a-very-long-branch-name".into(), "4m".into()]);
+        let shown = plain(&table.render_within(Some(30)));
+        assert!(shown.lines().all(|line| line.width() <= 30), "{shown}");
+        assert!(shown.contains("issue-42  agent/coder/a-…  4m"), "{shown}");
+        assert!(plain(&table.render_within(Some(200))).contains("a-very-long-branch-name"));
+        assert!(plain(&table.render()).contains("a-very-long-branch-name"), "a program gets it whole");
+        let mut last = Table::with_header(&["NAME", "WHAT"]);
+        last.row(["a".into(), "x".repeat(100).into()]);
+        assert!(plain(&last.render_within(Some(40))).lines().all(|line| line.width() <= 40));
+    }
+
+    #[test]
+    fn what_is_read_is_wrapped_and_never_cut() {
+        let mut table = Table::default();
+        table.row([
+            "✗".into(),
+            "forge".into(),
+            "GITHUB_TOKEN is refused by api.github.com, so nothing is pushed".into(),
+        ]);
+        let shown = plain(&table.render_within(Some(40)));
+        assert_eq!(
+            shown,
+            "✗  forge  GITHUB_TOKEN is refused by\n          api.github.com, so nothing is\n          pushed"
+        );
+        let mut narrow = Table::default();
+        narrow.row(["a rather long first column".into(), "word ".repeat(20).trim().into()]);
+        assert_eq!(plain(&narrow.render_within(Some(30))).lines().count(), 1, "no room to wrap in");
     }
 }

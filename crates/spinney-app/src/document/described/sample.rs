@@ -3,8 +3,9 @@
 use spinney_core::workspace::Metadata;
 use spinney_core::{
     Cancel, CommitId, Dropped, DroppedCommit, Held, HeldFile, Job, JobId, JobRequest, JobStatus, LeftOut,
-    LeftOutReason, NodeId, Outcome, Platform, Populate, Provider, Push, Reason, ReasonCode, Repository, RepositoryId,
-    Session, SessionId, SessionStatus, Size, Timestamp, Usage, Warm, Work, Workspace, WorkspaceId, WorkspaceStatus,
+    LeftOutReason, MergedPull, NodeId, Outcome, Platform, Populate, Provider, Push, Reason, ReasonCode, Repository,
+    RepositoryId, Session, SessionId, SessionStatus, Size, Timestamp, Usage, Warm, Work, Workspace, WorkspaceId,
+    WorkspaceStatus,
 };
 use spinney_engine::Details;
 
@@ -72,12 +73,15 @@ pub fn full_workspace() -> Workspace {
         metadata: Metadata {
             related_issues: vec![1],
             related_prs: vec![2],
-            keywords: vec!["login".to_owned()],
             migrated: true,
             made_branch: "issue-1".parse().ok(),
+            branch_deleted: true,
+            merged: Some(MergedPull { number: 9, head: commit() }),
+            made_by_job: Some(JobId::generate()),
             pushed_commit: Some(commit()),
             keep_until_ms: Some(1),
             setup_withheld: true,
+            erased: Some(spinney_core::Erased { at_ms: 3, by: "anna, command line".to_owned() }),
             warm: Some(warm),
         },
         removed_at: Some(at(2)),
@@ -124,6 +128,8 @@ pub fn bare_job() -> Job {
         attempt: 0,
         place: None,
         workspace_id: None,
+        parent: None,
+        awaits_until: None,
         request: JobRequest::default(),
         outcome: Outcome::default(),
         created_at: at(0),

@@ -2,7 +2,8 @@
 //!
 //! All of them carry the tag in their environment. Of a job more is found: its process adopts the orphans among its
 //! descendants (it is their subreaper), so that what cleared its environment is still a descendant; what outlived the
-//! job's process still has the environment, and whoever is in a process group with one that has it belongs to it.
+//! job's process still has the environment, and whoever is in a process group with one that has it belongs to it, unless somebody
+//! without it leads that group.
 //!
 //! Two are spared, with all that descends from them: what this process itself started to go on beside the job, and what
 //! the caller spares: the process of a job that the agent started in its turn, which is recorded, seen and cancelled like
@@ -36,10 +37,14 @@ pub fn become_head(job: &JobId) {
     let _ = OWN_JOB.set(job.clone());
     // Elsewhere there is neither this nor a `/proc` to look through: an agent's own process group is all that is ended.
     #[cfg(target_os = "linux")]
-    {
-        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
-        let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
-    }
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    hide();
+}
+
+/// Hides the environment and the memory of this process from others of the same user, where the system can.
+pub fn hide() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
 }
 
 /// The living processes that are meant.
@@ -71,7 +76,7 @@ fn carriers(tag: &Tag) -> Vec<Pid> {
     pids().filter(|pid| carries(*pid, &wanted)).filter_map(Pid::from_raw).collect()
 }
 
-/// Who carries the job's tag, and who is in a process group with one that does; in the job's own process all of its
+/// Who carries the job's tag, and who is in a process group of such ones; in the job's own process all of its
 /// descendants, too. Any other process may well have children that have nothing to do with the job.
 fn members_of_job(job: &JobId, tagged: &Tagged<'_>) -> Vec<Pid> {
     let wanted = wanted(tagged.tag);
@@ -84,8 +89,15 @@ fn members_of_job(job: &JobId, tagged: &Tagged<'_>) -> Vec<Pid> {
         _ => Vec::new(),
     };
     let carriers: Vec<&Process> = processes.iter().filter(|process| carries(process.pid, &wanted)).collect();
+    // A group that somebody else leads is not the job's, whoever joined it: a person's shell, say, that has the tag in one of
+    // its commands.
+    let is_led_by_another = |group: i32| {
+        processes.iter().any(|process| process.pid == group) && carriers.iter().all(|carrier| carrier.pid != group)
+    };
     let is_beside = |process: &&Process| {
-        Some(process.group) != own_group && carriers.iter().any(|carrier| carrier.group == process.group)
+        Some(process.group) != own_group
+            && carriers.iter().any(|carrier| carrier.group == process.group)
+            && !is_led_by_another(process.group)
     };
     found.extend(processes.iter().filter(is_beside).map(|process| process.pid));
     let heads = beside().into_iter().chain(found.iter().copied().filter(|pid| is_spared(*pid, tagged)));

@@ -9,17 +9,20 @@ use std::num::NonZero;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags, RawDir};
 
 /// As few processes as one thread looks at in the time that starting another takes.
 const WORTH_A_THREAD: usize = 32;
 const MOST_THREADS: usize = 4;
+/// How many milliseconds a child has to be started, on a machine that is busy.
+const STARTS_WITHIN: u32 = 200;
 
 /// Lists the processes inside a directory, this one aside; none where the system has no `/proc`.
 pub(super) fn processes_inside(directory: &Path) -> Vec<u32> {
     // The kernel names real paths.
-    let directory = &crate::disk::resolved(directory);
+    let directory = &crate::home::disk::resolved(directory);
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let Ok(proc) = &rustix::fs::open("/proc", flags, Mode::empty()) else { return Vec::new() };
     let own = std::process::id().to_string();
@@ -38,8 +41,39 @@ pub(super) fn processes_inside(directory: &Path) -> Vec<u32> {
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         }
+        found.retain(|pid| match parent(*pid) {
+            Some(parent) if parent == std::process::id() => stays(proc, *pid, directory),
+            Some(_) => true,
+            // It has ended since.
+            None => false,
+        });
         found
     })
+}
+
+/// Who started a process; none where it is there no more.
+fn parent(pid: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// Whether a child stays inside. While it is being started it stands where this process does, and has its files: until it
+/// runs its own program in the place that it was sent to.
+fn stays(proc: &OwnedFd, pid: u32, directory: &Path) -> bool {
+    let Ok(name) = CString::new(pid.to_string()) else { return true };
+    let program = |process: &str| std::fs::read_link(format!("/proc/{process}/exe")).ok();
+    for _ in 0..STARTS_WITHIN {
+        let is_started = program(&pid.to_string()) != program("self");
+        if inspect(proc, &name, directory).is_none() {
+            return false;
+        }
+        if is_started {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    true
 }
 
 /// Looks at one process by its own directory, and gives its id if it is inside: that is a third of the work of naming

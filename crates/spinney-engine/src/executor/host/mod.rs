@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-pub use family::{become_head, spare};
+pub use family::{become_head, hide, spare};
 
 use super::{Executor, Group, Input, Invocation, Member, Started, Tagged};
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use agent_client_protocol::v1::schema::{
     ContentBlock, Cost, SessionUpdate, ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind,
+    Usage as Tokens,
 };
 use spinney_core::{JobEvent, Usage};
 
@@ -170,6 +171,12 @@ impl Listener {
         }
     }
 
+    /// Counts the tokens that the agent says the turn took, once it is over.
+    pub(super) fn count(&mut self, tokens: &Tokens, sink: &mut dyn Sink) {
+        self.usage = Usage { cost_micros: self.usage.cost_micros, ..self::tokens(tokens) };
+        sink.emit(JobEvent::Usage { usage: self.usage(), context_tokens: None, context_window: None });
+    }
+
     /// The last thing that the agent said, and what the turn took.
     pub(super) fn end(self) -> (Option<String>, Usage) {
         let usage = self.usage();
@@ -211,6 +218,44 @@ impl Listener {
     }
 }
 
+/// What a turn took, every token counted once. The protocol does not say whether the input has what came from the cache
+/// in it, and the output what the agent thought; the total does.
+fn tokens(told: &Tokens) -> Usage {
+    let [total, input, output] = [told.total_tokens, told.input_tokens, told.output_tokens].map(json::believed);
+    let [read, write, thought] = [told.cached_read_tokens, told.cached_write_tokens, told.thought_tokens]
+        .map(|n| json::believed(n.unwrap_or(0)));
+    let apart = input + output + read + write;
+    Usage {
+        input_tokens: if total < apart { input.saturating_sub(read + write) } else { input },
+        output_tokens: if total >= apart + thought { output + thought } else { output },
+        cache_read_tokens: read,
+        cache_write_tokens: write,
+        cost_micros: None,
+    }
+}
+
 fn dollars(cost: &Cost) -> Option<u64> {
     if cost.currency == "USD" { json::micros(&cost.amount.into()) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_token_is_counted_once() {
+        let told = |total, input, output| Tokens::new(total, input, output).cached_read_tokens(30).thought_tokens(4);
+        let taken = |input, output| Usage {
+            input_tokens: input,
+            output_tokens: output,
+            cache_read_tokens: 30,
+            ..Usage::default()
+        };
+        // Apart, and one or both among the others.
+        assert_eq!(tokens(&told(154, 100, 20)), taken(100, 24));
+        assert_eq!(tokens(&told(150, 100, 20)), taken(100, 20));
+        assert_eq!(tokens(&told(120, 100, 20)), taken(70, 20));
+        let hostile = Tokens::new(u64::MAX, u64::MAX, u64::MAX).cached_read_tokens(u64::MAX);
+        assert!(tokens(&hostile).input_tokens < u64::MAX / 4);
+    }
 }

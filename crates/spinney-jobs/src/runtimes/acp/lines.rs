@@ -91,6 +91,11 @@ pub(super) fn transport(
     (Lines::new(outgoing, incoming), listening)
 }
 
+/// More messages than a turn needs.
+#[derive(Debug, thiserror::Error)]
+#[error("it sent more than {MESSAGES} messages")]
+struct TooManyMessages;
+
 struct Incoming {
     stdout: BufReader<Box<dyn AsyncRead + Send + Unpin>>,
     tell: mpsc::Sender<Heard>,
@@ -124,7 +129,7 @@ impl Incoming {
             }
             self.messages += 1;
             if self.messages > MESSAGES {
-                return Err(io::Error::other(format!("it sent more than {MESSAGES} messages")));
+                return Err(io::Error::other(TooManyMessages));
             }
             return Ok(Some(text));
         }

@@ -14,7 +14,8 @@ use std::sync::{Arc, Mutex};
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::v1::schema::{
-    ContentBlock, ErrorCode, Implementation, InitializeRequest, LoadSessionRequest, NewSessionRequest, PromptRequest,
+    ContentBlock, EnvVariable, ErrorCode, HttpHeader, Implementation, InitializeRequest, LoadSessionRequest,
+    McpServer as ServerOfProtocol, McpServerHttp, McpServerStdio, NewSessionRequest, PromptRequest, PromptResponse,
     RequestPermissionRequest, SessionId, StopReason, TextContent,
 };
 use agent_client_protocol::{Agent, Client, Error};
@@ -24,12 +25,15 @@ use tokio::sync::mpsc;
 
 use self::heard::{Calls, Heard, Listener};
 use self::permission::Policy;
+use super::cause::line;
 use super::check_no_tools;
+use super::json::object_text;
 use crate::Sink;
 use crate::runtime::{
-    Conversation, Dialogue, Failure, Program, Protocol, Resuming, Runtime, Settings, Turn, TurnEnd, Unsupported,
-    unsupported,
+    Conversation, Dialogue, Program, Protocol, Resuming, Runtime, Settings, Turn, TurnEnd, Unsupported, unsupported,
 };
+use crate::runtimes::mcp_server::{McpServer, Reached};
+use crate::told::TurnFailure;
 
 /// How much of what was heard may wait to be told.
 const WAITING: usize = 64;
@@ -93,6 +97,7 @@ impl Runtime for Acp {
             prompt: turn.whole_prompt(),
             resumed,
             policy: Policy::new(turn.settings.permission_mode.as_deref(), turn.directory),
+            mcp_servers: turn.mcp_servers.to_owned(),
             spent: turn.spent,
         }))
     }
@@ -105,6 +110,7 @@ struct Talk {
     prompt: String,
     resumed: Option<String>,
     policy: Policy,
+    mcp_servers: Vec<McpServer>,
     spent: Usage,
 }
 
@@ -112,6 +118,7 @@ struct Talk {
 #[derive(Debug)]
 enum NoAnswer {
     ConversationGone,
+    NoMcpOverHttp { server: String },
     Error(Error),
 }
 
@@ -143,11 +150,15 @@ impl Dialogue for Talk {
                 listener.hear(heard, sink);
             }
             listener.say(sink);
-            let error = match answer {
+            if let Ok(PromptResponse { usage: Some(usage), .. }) = &answer {
+                listener.count(usage, sink);
+            }
+            let error = match answer.map(|response| response.stop_reason) {
                 Ok(StopReason::EndTurn) => None,
-                Ok(reason) => Some(Failure::Other(stopped(reason))),
-                Err(NoAnswer::ConversationGone) => Some(Failure::ConversationGone),
-                Err(NoAnswer::Error(error)) => Some(Failure::Other(describe(&error))),
+                Ok(reason) => Some(stopped(reason)),
+                Err(NoAnswer::ConversationGone) => Some(TurnFailure::ConversationGone),
+                Err(NoAnswer::NoMcpOverHttp { server }) => Some(TurnFailure::NoMcpOverHttp { server }),
+                Err(NoAnswer::Error(error)) => Some(failure(&error)),
             };
             let (said, usage) = listener.end();
             let summary = if error.is_none() { said } else { None };
@@ -163,13 +174,13 @@ impl Talk {
         stdin: Box<dyn AsyncWrite + Send + Unpin>,
         stdout: Box<dyn AsyncRead + Send + Unpin>,
         tell: mpsc::Sender<Heard>,
-    ) -> Result<StopReason, NoAnswer> {
-        let Self { directory, prompt, resumed, policy, spent: _ } = self;
+    ) -> Result<PromptResponse, NoAnswer> {
+        let Self { directory, prompt, resumed, policy, mcp_servers, spent: _ } = self;
         let calls = Arc::new(Mutex::new(Calls::default()));
         let (transport, listening) = lines::transport(stdin, stdout, tell.clone(), Arc::clone(&calls));
         let answers = tell.clone();
-        let mut is_gone = false;
-        let gone = &mut is_gone;
+        let mut no_answer = None;
+        let why_not = &mut no_answer;
         let result = Client
             .v1()
             .on_receive_request(
@@ -189,18 +200,29 @@ impl Talk {
                     .client_info(Implementation::new("spinney", env!("CARGO_PKG_VERSION")));
                 let agent = connection.send_request(hello).block_task().await?;
                 let is_resumed = resumed.is_some();
+                if !agent.agent_capabilities.mcp_capabilities.http
+                    && let Some(server) = mcp_servers.iter().find(|server| server.is_called())
+                {
+                    *why_not = Some(NoAnswer::NoMcpOverHttp { server: server.name.clone() });
+                    return Ok(PromptResponse::new(StopReason::Cancelled));
+                }
+                let servers: Vec<_> = mcp_servers.into_iter().map(mcp_server).collect();
                 let session = match resumed {
-                    None => connection.send_request(NewSessionRequest::new(directory)).block_task().await?.session_id,
+                    None => {
+                        let new = NewSessionRequest::new(directory).mcp_servers(servers);
+                        connection.send_request(new).block_task().await?.session_id
+                    }
                     Some(_) if !agent.agent_capabilities.load_session => {
-                        *gone = true;
-                        return Ok(StopReason::Cancelled);
+                        *why_not = Some(NoAnswer::ConversationGone);
+                        return Ok(PromptResponse::new(StopReason::Cancelled));
                     }
                     Some(name) => {
                         let session = SessionId::new(name);
-                        let load = LoadSessionRequest::new(session.clone(), directory);
+                        let load = LoadSessionRequest::new(session.clone(), directory).mcp_servers(servers);
                         if let Err(error) = connection.send_request(load).block_task().await {
-                            *gone = error.code != ErrorCode::AuthRequired
+                            let is_gone = error.code != ErrorCode::AuthRequired
                                 && !agent_client_protocol::is_incoming_transport_closed(&error);
+                            *why_not = is_gone.then_some(NoAnswer::ConversationGone);
                             return Err(error);
                         }
                         listening.quiet().await;
@@ -213,34 +235,51 @@ impl Talk {
                 // What came before is the history of a conversation that was loaded.
                 listening.begin();
                 let prompt = PromptRequest::new(session, vec![ContentBlock::Text(TextContent::new(prompt))]);
-                Ok(connection.send_request(prompt).block_task().await?.stop_reason)
+                connection.send_request(prompt).block_task().await
             })
             .await;
-        if is_gone { Err(NoAnswer::ConversationGone) } else { Ok(result?) }
+        match no_answer {
+            Some(why) => Err(why),
+            None => Ok(result?),
+        }
     }
 }
 
-fn stopped(reason: StopReason) -> String {
+/// An MCP server as the protocol names it.
+fn mcp_server(server: McpServer) -> ServerOfProtocol {
+    let McpServer { name, reached } = server;
+    match reached {
+        Reached::Program { command, arguments, variables } => {
+            let variables = variables.into_iter().map(|(name, value)| EnvVariable::new(name, value)).collect();
+            ServerOfProtocol::Stdio(McpServerStdio::new(name, command).args(arguments).env(variables))
+        }
+        Reached::Address { url, headers } => {
+            let headers = headers.into_iter().map(|(name, value)| HttpHeader::new(name, value)).collect();
+            ServerOfProtocol::Http(McpServerHttp::new(name, url).headers(headers))
+        }
+    }
+}
+
+fn stopped(reason: StopReason) -> TurnFailure {
     match reason {
-        StopReason::MaxTokens => "it reached the most tokens that its model allows",
-        StopReason::MaxTurnRequests => "it reached the most requests that it allows in a turn",
-        StopReason::Refusal => "it refused to go on",
-        StopReason::Cancelled => "it was cancelled",
-        _ => "it stopped for an unknown reason",
+        StopReason::MaxTokens => TurnFailure::MostTokens,
+        StopReason::MaxTurnRequests => TurnFailure::MostRequests,
+        StopReason::Refusal => TurnFailure::RefusedToGoOn,
+        StopReason::Cancelled => TurnFailure::Cancelled,
+        _ => TurnFailure::UnknownReason,
     }
-    .to_owned()
 }
 
-fn describe(error: &Error) -> String {
+fn failure(error: &Error) -> TurnFailure {
     if agent_client_protocol::is_incoming_transport_closed(error) {
-        return "it ended before its turn was over".to_owned();
+        return TurnFailure::ClosedEarly;
     }
-    let detail = error.data.as_ref().map(|data| match data.as_str() {
-        Some(text) => text.to_owned(),
-        None => data.to_string(),
+    let detail = error.data.as_ref().map(|data| {
+        let named = object_text(data, &["details", "message"]).or_else(|| object_text(&data["error"], &["message"]));
+        named.or_else(|| data.as_str().map(ToOwned::to_owned)).unwrap_or_else(|| data.to_string())
     });
-    match detail {
-        Some(detail) => super::json::one_line(&format!("{}: {detail}", error.message)),
-        None => super::json::one_line(&error.message),
-    }
+    TurnFailure::Other(match detail.filter(|detail| !error.message.contains(detail)) {
+        Some(detail) => line(&format!("{}: {detail}", error.message)),
+        None => line(&error.message),
+    })
 }

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde_json::json;
+use spinney_app::housekeeping::{self, SweepAsked};
 use spinney_app::jobs::JobAsked;
 use spinney_app::{Front, Prompt, WorkRequest, document, workspaces};
-use spinney_core::{Cancel, Consent, Job, JobStatus, Platform, Push, Remover, Workspace};
+use spinney_core::{Cancel, Consent, Job, JobStatus, Platform, Push, Workspace};
 use spinney_engine::{Among, Context, Engine, What, plural};
 use spinney_jobs::{Busy, Jobs};
 
@@ -37,14 +38,14 @@ Test date parser
 const END_WITHIN: Duration = Duration::from_secs(20);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Show the main job in a few seconds: eight agents at once, in a repository that it makes itself
+/// Show eight agents at work, in a few seconds
 ///
-/// The agents are shell scripts. Everything happens in a temporary directory, with a home and a store of its own, and is gone
-/// afterwards.
+/// The agents are shell scripts. Everything happens in a temporary directory with its own home and repository, which is
+/// deleted afterwards.
 #[derive(Debug, Args)]
 #[command(after_help = "Example: spinney demo")]
 pub struct DemoArgs {
-    /// Leave the directory there, to look at
+    /// Keep the directory
     #[arg(long)]
     keep: bool,
 }
@@ -168,6 +169,7 @@ impl Story<'_> {
                 names_repository: false,
                 busy: Busy::Refuse,
                 waits_for_room: false,
+                batch: None,
             };
             let job = spinney_app::jobs::submit(self.jobs, context, new).await?;
             let log = self.jobs.log(&job.id);
@@ -194,14 +196,14 @@ impl Story<'_> {
 
     async fn no_work_is_lost(&self, job: &Job) -> Result<()> {
         let name = job.work.workspace_name();
-        self.chapter("Somebody leaves an edit and a note behind in one of them. Nothing of that goes by accident.");
+        self.chapter("Somebody leaves an edit and a note behind in one of them. Removal refuses, and `restore` brings both back.");
         let workspace = self.find(name.as_str(), Among::Live).await?;
         let write = |file: &str, text: &str| std::fs::write(workspace.path.join(file), text).map_err(failed);
         write("src/lib.rs", "pub fn answer() -> u32 {\n    // why?\n    42\n}\n")?;
         write("notes.md", "ask about the question\n")?;
         let context = self.context().await?;
         self.typed(&format!("spinney rm {name}"));
-        let verdict = self.engine.judge(&context, &workspace, Remover::Person).await?;
+        let verdict = workspaces::standing(self.engine, &context, &workspace).await?.verdict;
         if verdict.removable(&Consent::None) {
             return Err(failed("unsaved work was not seen"));
         }
@@ -211,7 +213,7 @@ impl Story<'_> {
         let started = Instant::now();
         workspaces::remove(self.engine, &context, &workspace, &Consent::Force, false, &self.app.observer()).await?;
         self.say(format!("{name} is in the trash, whole, {}", words::took(started.elapsed())));
-        self.typed("git gc --prune=now && git worktree prune      # a tidy person, in between");
+        self.typed("git gc --prune=now && git worktree prune      # meanwhile, a person cleans up");
         let (git, checkout) = (&self.stage.git, self.stage.checkout());
         git.command(&checkout).args(["gc", "--quiet", "--prune=now"]).run().await?;
         git.command(&checkout).args(["worktree", "prune"]).run().await?;
@@ -236,7 +238,15 @@ impl Story<'_> {
         self.stage.squash_on_remote(&workspace).await?;
         self.typed("spinney cleanup merged");
         let repository = self.context().await?.repository;
-        let report = self.engine.sweep(vec![repository], What::MERGED, false, &self.app.observer()).await?;
+        let asked = SweepAsked {
+            repositories: vec![repository],
+            what: What::MERGED,
+            forget: false,
+            archives: false,
+            dry_run: false,
+        };
+        let jobs = jobs::open(self.app, self.engine)?;
+        let report = housekeeping::sweep(self.engine, &jobs, &asked, &self.app.observer()).await?.report;
         self.app.ui.progress.clear();
         let [(removed, why)] = report.removed.as_slice() else {
             return Err(failed(format!("{} removed", plural(report.removed.len(), "workspace"))));

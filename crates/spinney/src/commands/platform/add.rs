@@ -41,7 +41,7 @@ pub async fn run(app: &App, mut wanted: Wanted) -> Result<u8> {
     let text = with_settings(&path, row, &settings)?;
     let engine = app.open_engine_with(layers, std::time::Duration::ZERO).await?;
     if let Some(repository) = wanted.repository() {
-        engine.repository(Some(&repository.to_string()), engine.home().root()).await?;
+        engine.find_context(Some(&repository.to_string()), engine.home().root()).await?;
     }
     if let Some(text) = &text {
         let unwritable = |error| CliError::failed(format!("`{}` can't be written: {error}", path.display()));
@@ -112,7 +112,7 @@ fn with_settings(path: &Path, row: &Descriptor, settings: &[Setting]) -> Result<
     let longer = format!("{text}{gap}{header}\n{}\n", lines.join("\n"));
     // `platforms = { … }` can't be gone on with, either.
     if section.is_some() || longer.parse::<toml::Table>().is_err() {
-        let message = format!("`{}` speaks of {name} already, and stays as it is", path.display());
+        let message = format!("`{}` has settings for {name} already and was not changed", path.display());
         return Err(CliError::usage(message)
             .hinted(format!("below `{header}` write: {}", lines.join("; ")))
             .hinted(format!("then `spinney platform add {name}` tests it")));

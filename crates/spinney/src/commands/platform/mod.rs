@@ -1,6 +1,7 @@
 //! `spinney platform`: where people may ask, and whether that works.
 
 mod add;
+mod inbox;
 mod settings;
 
 use clap::{Args, Subcommand};
@@ -13,14 +14,14 @@ use crate::error::Result;
 use crate::ui::table::{Cell, Table};
 use crate::ui::{checks, style};
 
-/// Set up GitHub, Slack, Discord and Telegram, where people ask for work
+/// Set up GitHub, Slack, Discord and Telegram
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  spinney platform add telegram --allow-user 583231 --mode poll\n  spinney platform ls"
 )]
 pub struct PlatformArgs {
     #[command(subcommand)]
-    command: PlatformCommand,
+    command: Option<PlatformCommand>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -35,14 +36,21 @@ enum PlatformCommand {
         #[command(subcommand)]
         platform: settings::Wanted,
     },
+    /// List what platforms sent, and why nothing was done about some of it
+    #[command(
+        after_help = "Platforms send to the daemon. What was ignored counts as new when it is sent again, as with \
+        \"Redeliver\" of GitHub.\n\nExample: spinney platform inbox --ignored"
+    )]
+    Inbox(inbox::InboxArgs),
     /// Show what is set up, and whether it works
     #[command(after_help = "Exits with 1 when something is bad.\n\nExample: spinney platform ls")]
     Ls,
 }
 
 pub async fn run(app: &App, args: PlatformArgs) -> Result<u8> {
-    match args.command {
+    match args.command.unwrap_or(PlatformCommand::Ls) {
         PlatformCommand::Add { platform } => add::run(app, platform).await,
+        PlatformCommand::Inbox(args) => inbox::run(app, &args).await,
         PlatformCommand::Ls => ls(app).await,
     }
 }
@@ -83,7 +91,7 @@ async fn ls(app: &App) -> Result<u8> {
         }
         standing.checks.iter().for_each(|check| checks::add(&mut table, check));
     }
-    app.ui.print(table.render());
+    app.ui.print_table(&table);
     Ok(u8::from(is_bad))
 }
 

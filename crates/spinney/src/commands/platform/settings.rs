@@ -60,7 +60,7 @@ fn subcommand(row: &'static Descriptor) -> Command {
                 .long(ALLOW_USER)
                 .value_name("ID")
                 .action(ArgAction::Append)
-                .help("Who may ask, by the platform's own id; may be repeated"),
+                .help("A user who may send requests, by the platform's own id; can be repeated"),
         )
         .arg(
             Arg::new(AGENT)
@@ -124,13 +124,14 @@ impl Wanted {
         let is_asked = !app.ui.json && std::io::stdin().is_terminal();
         if self.allow_users.is_empty() && !has_users {
             if !is_asked {
-                return Err(CliError::usage("nobody may ask yet, and nobody is there to say who may")
+                return Err(CliError::usage("no user is listed yet, and there is no terminal to ask for one")
                     .hinted(format!("`--allow-user ID`, {ids}")));
             }
-            let answer = question(app, &format!("Who may ask? Their ids, {ids}, with spaces between:"))?;
+            let answer =
+                question(app, &format!("Which users may send requests? Their ids, {ids}, separated by spaces:"))?;
             self.allow_users.extend(answer.split([' ', ',']).filter(|id| !id.is_empty()).map(str::to_owned));
             if self.allow_users.is_empty() {
-                return Err(CliError::usage("nobody may ask: nobody was named"));
+                return Err(CliError::usage("no user id was given: at least one user must be listed"));
             }
         }
         if !is_asked || has_users {

@@ -1,0 +1,4 @@
+//! Repositories, and the forges that they are on.
+
+pub mod forge;
+pub mod repository;

@@ -1,0 +1,5 @@
+//! Forges as they answer on loopback.
+
+mod forges;
+mod github_description;
+mod linear;

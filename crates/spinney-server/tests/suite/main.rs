@@ -1,0 +1,3 @@
+//! What the daemon tells as it happens.
+
+mod events;

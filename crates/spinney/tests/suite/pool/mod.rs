@@ -1,0 +1,8 @@
+//! Warm workspaces.
+
+mod claim;
+mod crowd;
+#[cfg(feature = "fail-points")]
+mod death;
+mod drain;
+mod setup;
