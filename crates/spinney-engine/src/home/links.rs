@@ -7,11 +7,18 @@ use spinney_core::{Workspace, WorkspaceStatus};
 
 use crate::home::layout::{Home, make_private_directory};
 
-/// Points the link at the workspace, replacing one that points elsewhere.
+/// Points the link at the workspace, replacing one that points elsewhere. Several processes may do so at once.
 pub(crate) fn make(home: &Home, workspace: &Workspace) -> io::Result<()> {
     let link = home.link(&workspace.account, &workspace.repository, &workspace.name);
     if let Some(parent) = link.parent() {
         make_private_directory(parent)?;
+    }
+    match std::os::unix::fs::symlink(&workspace.path, &link) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        made => return made,
+    }
+    if fs::read_link(&link).is_ok_and(|target| target == workspace.path) {
+        return Ok(());
     }
     let aside = link.with_file_name(format!(".{}", workspace.id));
     let _ = fs::remove_file(&aside);

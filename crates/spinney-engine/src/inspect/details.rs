@@ -7,6 +7,7 @@ use spinney_core::{Merge, STATE_FILE, Work, Workspace, WorkspaceStatus};
 use spinney_git::StatusOptions;
 use spinney_store::Port;
 
+use crate::home::links;
 use crate::repositories::context::Context;
 use crate::tree::{self, Opened, check_not_moved, open};
 use crate::{Engine, Result};
@@ -113,6 +114,14 @@ impl Engine {
             ports: db.ports_of(&workspace.id).await?,
             link: self.link_of(workspace),
         })
+    }
+
+    /// The readable link to a workspace. It is made where it is missing: whoever makes a workspace makes it visible first, and its
+    /// link after that.
+    #[must_use]
+    pub fn require_link(&self, workspace: &Workspace) -> Option<PathBuf> {
+        links::mend(&self.home, workspace);
+        self.link_of(workspace)
     }
 
     /// The readable link to a workspace, if it is there.

@@ -1,6 +1,5 @@
 //! `spinney path`: where a workspace is.
 
-use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -81,9 +80,5 @@ fn main_checkout(context: &Context) -> Result<PathBuf> {
 
 /// Where people find a workspace: by its name, where there is such a link.
 pub fn readable_path(engine: &Engine, workspace: &Workspace) -> PathBuf {
-    let link = engine.home().link(&workspace.account, &workspace.repository, &workspace.name);
-    match fs::read_link(&link) {
-        Ok(target) if target == workspace.path => link,
-        _ => workspace.path.clone(),
-    }
+    engine.require_link(workspace).unwrap_or_else(|| workspace.path.clone())
 }

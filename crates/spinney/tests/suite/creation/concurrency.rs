@@ -96,6 +96,19 @@ fn fifty_processes_for_the_same_work_get_one_workspace() {
 }
 
 #[test]
+fn a_workspace_without_its_readable_link_gets_it_from_who_asks_next() {
+    let sandbox = Sandbox::new();
+    let repository = sandbox.repository("app").with_remote();
+    let cli = cli(&repository);
+    let link = cli.run(&["new", "--issue", "1"]).ok().stdout;
+    for command in [["new", "--issue", "1"], ["path", "--link", "issue-1"]] {
+        // As between the moment in which a workspace is visible and that in which its link is.
+        std::fs::remove_file(link.trim()).unwrap();
+        assert_eq!(cli.run(&command).ok().stdout, link);
+    }
+}
+
+#[test]
 fn at_the_limit_a_crowd_gets_no_more_than_the_limit() {
     let sandbox = Sandbox::new();
     let repository = sandbox.repository("app").with_remote();
