@@ -159,19 +159,35 @@
     }, SETTLE_MS);
   }
 
-  // Every event counts, whatever its name; so the stream is read here, where an EventSource would have to know all names.
+  // A browser has six connections to a server at most. Of all its pages that are shown, one reads the stream, and tells the others
+  // what it hears; when it is hidden or left, another one goes on. Over plain HTTP from another machine there are no locks: each
+  // page reads by itself.
+  const STREAM = "spinney-events";
+  const others = new BroadcastChannel(STREAM);
   let reading = null;
+
+  others.addEventListener("message", ({ data }) => reading && hear(data));
 
   async function listen() {
     if (reading || !document.querySelector("[data-live]")) return;
     const own = (reading = new AbortController());
+    if (!navigator.locks) return read(own);
+    try {
+      await navigator.locks.request(STREAM, { signal: own.signal }, () => read(own));
+    } catch {
+      // The page was hidden before its turn.
+    }
+  }
+
+  // Every event counts, whatever its name; so the stream is read here, where an EventSource would have to know all names.
+  async function read(own) {
     for (let wait = 1000; reading === own; wait = Math.min(2 * wait, 30_000)) {
       try {
         const answer = await fetch("/api/v1/events", { headers: { accept: "text/event-stream" }, signal: own.signal });
         if (answer.status === 401 || answer.status === 403) return;
         if (!answer.ok) throw new Error(answer.statusText);
         // What happened while nobody listened, as between the page and this, is on the fresh page.
-        soon();
+        tell([]);
         const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
         for (let rest = ""; ; ) {
           const { done, value } = await reader.read();
@@ -179,15 +195,32 @@
           wait = 1000;
           const lines = (rest + value).split("\n");
           rest = lines.pop();
-          // The page of one thing is not shown anew for every other.
-          const about = document.body.dataset.about;
-          if (lines.some((line) => line.startsWith("data:") && line.includes(about))) soon();
+          const told = lines.filter((line) => line.startsWith("data:"));
+          if (told.length) tell(told);
         }
       } catch {
         // It is tried again.
       }
-      if (reading === own) await new Promise((resolve) => setTimeout(resolve, wait));
+      if (reading === own) await pause(wait, own.signal);
     }
+  }
+
+  function pause(milliseconds, signal) {
+    return new Promise((resolve) => {
+      setTimeout(resolve, milliseconds);
+      signal.addEventListener("abort", resolve, { once: true });
+    });
+  }
+
+  function tell(events) {
+    others.postMessage(events);
+    hear(events);
+  }
+
+  // The page of one thing is not shown anew for every other.
+  function hear(events) {
+    const about = document.body.dataset.about;
+    if (!events.length || events.some((event) => event.includes(about))) soon();
   }
 
   function rest() {

@@ -2,6 +2,8 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -15,11 +17,25 @@ pub(super) struct Impatient<S> {
     patience: Duration,
     /// Runs while a write waits.
     deadline: Option<Pin<Box<Sleep>>>,
+    /// How many bytes were taken so far.
+    taken: Arc<AtomicU64>,
 }
 
 impl<S: AsyncWrite + Unpin> Impatient<S> {
     pub(super) fn new(stream: S, patience: Duration) -> Self {
-        Self { stream, patience, deadline: None }
+        Self { stream, patience, deadline: None, taken: Arc::default() }
+    }
+
+    /// Counts the bytes that were taken.
+    pub(super) fn taken(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.taken)
+    }
+
+    fn count(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(Ok(bytes)) = &written {
+            self.taken.fetch_add(*bytes as u64, Ordering::Relaxed);
+        }
+        written
     }
 
     /// Does something that may wait for the reader, and not longer than it may.
@@ -51,7 +67,8 @@ impl<S: AsyncRead + Unpin> AsyncRead for Impatient<S> {
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for Impatient<S> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.poll_within(context, |stream, context| stream.poll_write(context, bytes))
+        let written = self.poll_within(context, |stream, context| stream.poll_write(context, bytes));
+        self.count(written)
     }
 
     fn poll_write_vectored(
@@ -59,7 +76,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Impatient<S> {
         context: &mut Context<'_>,
         pieces: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.poll_within(context, |stream, context| stream.poll_write_vectored(context, pieces))
+        let written = self.poll_within(context, |stream, context| stream.poll_write_vectored(context, pieces));
+        self.count(written)
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -1,5 +1,6 @@
 //! Connections: over TCP, with TLS or without, and over a Unix socket for whoever owns the home.
 
+mod http2;
 mod impatient;
 mod peer;
 mod socket;
@@ -88,6 +89,9 @@ pub(crate) async fn serve(listener: Listener, router: Router, stop: Stop) {
             let stream = match stream {
                 Accepted::Plain(stream) => stream,
                 Accepted::Tls(stream, acceptor) => match timeout(HEAD_TIMEOUT, acceptor.accept(stream)).await {
+                    Ok(Ok(stream)) if tls::is_http2(&stream) => {
+                        return http2::converse(Box::new(stream), peer, router, watcher).await;
+                    }
                     Ok(Ok(stream)) => Box::new(stream) as Box<dyn Stream>,
                     // Whoever speaks no TLS, or a port scanner.
                     Ok(Err(_)) | Err(_) => return,
@@ -103,7 +107,7 @@ pub(crate) async fn serve(listener: Listener, router: Router, stop: Stop) {
     let _ = timeout(DRAIN, graceful.shutdown()).await;
 }
 
-/// Answers the requests of a connection until it ends.
+/// Answers the requests of a connection over HTTP/1.1 until it ends.
 async fn converse(stream: Box<dyn Stream>, peer: Peer, router: Router, watcher: Watcher) {
     let service = hyper::service::service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
         let mut request: Request = request.map(Body::new);

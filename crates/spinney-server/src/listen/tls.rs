@@ -8,6 +8,10 @@ use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+/// What HTTP/2 is called in the handshake.
+const HTTP2: &[u8] = b"h2";
 
 /// Why there is no TLS with these files.
 #[derive(Debug, thiserror::Error)]
@@ -71,6 +75,11 @@ pub fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, TlsError>
         .with_safe_default_protocol_versions()
         .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key))
         .map_err(TlsError::Refused)?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.alpn_protocols = vec![HTTP2.to_vec(), b"http/1.1".to_vec()];
     Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+/// Whether client and server agreed on HTTP/2.
+pub(super) fn is_http2<S>(stream: &TlsStream<S>) -> bool {
+    stream.get_ref().1.alpn_protocol() == Some(HTTP2)
 }

@@ -49,7 +49,7 @@ pub struct ConsoleEntry {
     pub message: String,
 }
 
-/// A tab of the browser's window.
+/// A tab of the browser's window, or a window beside it.
 #[derive(Debug, Clone)]
 pub struct Tab(fantoccini::wd::WindowHandle);
 
@@ -116,13 +116,31 @@ impl Browser {
     #[must_use]
     #[track_caller]
     pub fn open_tab(&self, url: &str) -> Tab {
-        let opened = self.wait("open a tab", async {
-            let handle = self.client.new_window(true).await?.handle;
+        self.open_beside(url, true)
+    }
+
+    /// Opens another window, which is shown beside the first, and a page in it.
+    #[must_use]
+    #[track_caller]
+    pub fn open_window(&self, url: &str) -> Tab {
+        self.open_beside(url, false)
+    }
+
+    #[track_caller]
+    fn open_beside(&self, url: &str, as_tab: bool) -> Tab {
+        let opened = self.wait("open a tab or window", async {
+            let handle = self.client.new_window(as_tab).await?.handle;
             self.client.switch_to_window(handle).await?;
             self.client.window().await
         });
         self.open(url);
         Tab(opened)
+    }
+
+    /// Looks at a window that is shown.
+    #[track_caller]
+    pub fn look_at(&self, window: &Tab) {
+        self.wait("switch to a window", self.client.switch_to_window(window.0.clone()));
     }
 
     /// The tab in front.
@@ -303,6 +321,8 @@ fn capabilities(profile: &Path) -> Value {
     ];
     json!({
         "browserName": "chrome",
+        // The certificates of tests are their own.
+        "acceptInsecureCerts": true,
         "timeouts": { "pageLoad": 30_000, "script": 20_000 },
         "goog:loggingPrefs": { "browser": "ALL" },
         "goog:chromeOptions": { "binary": browser_program(), "args": arguments },

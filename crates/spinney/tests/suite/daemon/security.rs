@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 
 use crate::support::common::Story;
 use crate::support::serve::{LONG, Place};
+use crate::support::tls::{make_certificate, start_with_tls};
 use serde_json::Value;
-use spinney_testkit::{Cli, Daemon, HttpClient, Reply, Running, wait_until};
+use spinney_testkit::{Daemon, HttpClient, Reply, wait_until};
 
 /// How long a client may take for the head of a request or for its body, with room for a busy machine.
 const DROPPED_WITHIN: Duration = Duration::from_secs(20);
@@ -333,35 +334,6 @@ fn it_ends_soon_and_well_whoever_listens() {
     fs::write(&go, "").unwrap();
     assert_eq!(workshop.wait_for(&job, "completed").0["attempt"], 1);
     daemon.terminate();
-}
-
-/// Starts the daemon with TLS, and waits until it says where.
-#[track_caller]
-fn start_with_tls(cli: &Cli) -> (Running, SocketAddr) {
-    let running = cli.spawn(&["serve", "--listen", "127.0.0.1:0"]);
-    let mut address = None;
-    wait_until(
-        || {
-            let said = running.stderr_so_far();
-            let place = said.split_once("listening on https://").and_then(|(_, rest)| rest.split_once('\n'));
-            address = place.and_then(|(place, _)| place.trim().parse().ok());
-            address.is_some()
-        },
-        LONG,
-    );
-    (running, address.unwrap())
-}
-
-/// Makes a key and a certificate of its own.
-#[track_caller]
-fn make_certificate(story: &Story, name: &str) -> (String, String) {
-    let path = |ending: &str| story.sandbox().path().join(format!("{name}.{ending}")).to_str().unwrap().to_owned();
-    let (key, certificate) = (path("key"), path("pem"));
-    let subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"];
-    let kind = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"];
-    let openssl = story.sandbox().cli("openssl");
-    openssl.run(&[&kind[..], &subject, &["-keyout", &key, "-out", &certificate]].concat()).ok();
-    (key, certificate)
 }
 
 #[test]

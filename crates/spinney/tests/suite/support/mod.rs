@@ -9,3 +9,4 @@ pub mod lost;
 pub mod pool;
 pub mod routes;
 pub mod serve;
+pub mod tls;
