@@ -141,6 +141,8 @@ impl Agent {
 
 #[cfg(test)]
 mod tests {
+    use spinney_testkit::write_program;
+
     use super::*;
 
     /// A program that lies beside the launched one, and the launched one, which starts it.
@@ -148,8 +150,7 @@ mod tests {
         let programs = directory.join("node_modules/.bin");
         fs::create_dir_all(&programs).unwrap();
         for (name, script) in [("gemini", "beside \"$@\""), ("beside", "printf '<%s>' \"$@\"")] {
-            fs::write(programs.join(name), format!("#!/bin/sh\n{script}\n")).unwrap();
-            fs::set_permissions(programs.join(name), Permissions::from_mode(0o755)).unwrap();
+            write_program(programs.join(name), format!("#!/bin/sh\n{script}\n"));
         }
         let gemini = OTHERS.iter().find(|agent| agent.program == "gemini").unwrap();
         gemini.expose(directory).unwrap()

@@ -46,8 +46,9 @@ fn version(program: &Path) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::{self, Permissions};
-    use std::os::unix::fs::PermissionsExt;
+    use std::fs;
+
+    use spinney_testkit::write_program;
 
     use super::*;
 
@@ -57,8 +58,7 @@ mod tests {
         let make = |name: &str, said: &str| {
             let program = directory.path().join(name).join("git");
             fs::create_dir_all(program.parent().unwrap()).unwrap();
-            fs::write(&program, format!("#!/bin/sh\necho '{said}'\n")).unwrap();
-            fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+            write_program(&program, format!("#!/bin/sh\necho '{said}'\n"));
             program
         };
         let (a, _b, c) =

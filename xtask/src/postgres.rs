@@ -162,7 +162,7 @@ fn server_user() -> Result<(u32, u32)> {
 mod tests {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
-    use spinney_testkit::left_out_without;
+    use spinney_testkit::{left_out_without, write_program};
 
     use super::*;
 
@@ -227,8 +227,7 @@ mod tests {
         // Like the real one before it has set up its signals.
         for (name, script) in [("initdb", "exit 0"), ("postgres", ": > \"$2.started\"; exec sleep 100")] {
             let program = programs.directory.join(name);
-            fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+            write_program(&program, format!("#!/bin/sh\n{script}\n"));
         }
         let cluster = Cluster::spawn(parent.path(), &programs).unwrap();
         wait_until(|| cluster.directory.join("data.started").exists());

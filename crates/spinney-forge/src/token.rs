@@ -72,11 +72,10 @@ fn secret(text: &str) -> Option<Secret> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::{self, Permissions};
-    use std::os::unix::fs::PermissionsExt;
+
     use std::time::Instant;
 
-    use spinney_testkit::Sandbox;
+    use spinney_testkit::{Sandbox, write_program};
 
     use super::*;
     use crate::{FORGEJO, GITHUB, GITLAB};
@@ -84,8 +83,7 @@ mod tests {
     /// An environment whose only `gh` is this script.
     fn with_gh(sandbox: &Sandbox, script: &str) -> Vec<(String, String)> {
         let program = sandbox.path().join("gh");
-        fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+        write_program(&program, format!("#!/bin/sh\n{script}\n"));
         variables(&[("PATH", sandbox.path().to_str().unwrap()), ("GH_TOKEN", ""), ("SECRET", "x")])
     }
 

@@ -61,6 +61,7 @@ pub use programs::git_wrapper::{GitWrapper, git_of_version};
 pub use programs::needs::{LEFT_OUT, left_out_without};
 pub use programs::process::Ran;
 pub use programs::scripted_agent::scripted_agent;
+pub use programs::written::write_program;
 pub use remote::Remote;
 pub use repository::TestRepository;
 pub use sandbox::Sandbox;

@@ -1,10 +1,10 @@
 //! A repository with a main checkout, as a person has it.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::programs::process::Ran;
+use crate::programs::written::write_program;
 use crate::{Fingerprint, Remote, Sandbox};
 
 /// A repository in a [`Sandbox`].
@@ -75,8 +75,8 @@ impl TestRepository {
     /// Writes a file that can be executed.
     #[track_caller]
     pub fn write_executable(&self, path: impl AsRef<Path>, content: impl AsRef<[u8]>) -> &Self {
-        self.write(&path, content);
-        fs::set_permissions(self.path.join(path), Permissions::from_mode(0o755)).expect("the file is ours");
+        self.write(&path, "");
+        write_program(self.path.join(path), content);
         self
     }
 

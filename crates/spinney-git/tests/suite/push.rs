@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use crate::common::{Sandbox, branch, environment};
 use spinney_core::CommitId;
 use spinney_git::{Changes, Credential, Error, Git, GitOptions, Lease, Pushed, Repository};
-use spinney_testkit::HttpRemote;
+use spinney_testkit::{HttpRemote, write_program};
 
 async fn push(repository: &Repository, commit: &CommitId, lease: Lease) -> Result<Pushed, Error> {
     repository.push("origin", commit, &branch("agent/coder/x"), &lease, None).await
@@ -211,8 +211,7 @@ async fn a_token_opens_the_remote_and_is_told_nobody() {
     let hooks = app.remote().path().join("hooks");
     fs::create_dir_all(&hooks).unwrap();
     let script = "#!/bin/sh\necho 'I heard s3cretT0ken' >&2\nexit 1\n";
-    fs::write(hooks.join("update"), script).unwrap();
-    fs::set_permissions(hooks.join("update"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    write_program(hooks.join("update"), script);
     let error = push(Some(Credential::token("s3cretT0ken"))).await.unwrap_err();
     assert!(matches!(&error, Error::PushRefused { detail } if detail.contains("I heard ***")), "{error:?}");
     fs::remove_file(hooks.join("update")).unwrap();

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::common::*;
 use spinney_git::{Git, GitOptions, Repository};
+use spinney_testkit::write_program;
 
 /// A repository with one commit.
 fn repository(sandbox: &Sandbox) -> std::path::PathBuf {
@@ -76,9 +77,7 @@ async fn a_git_is_checked_once_and_again_when_it_is_another() {
     let script = |version: &str| {
         let text =
             format!("#!/bin/sh\necho asked >> '{}/asked'\necho git version {version}\n", sandbox.home().display());
-        fs::write(bin.join("git.new"), text).unwrap();
-        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        fs::set_permissions(bin.join("git.new"), mode).unwrap();
+        write_program(bin.join("git.new"), text);
         fs::rename(bin.join("git.new"), bin.join("git")).unwrap();
     };
     let path = std::ffi::OsString::from(format!("{}:/usr/bin:/bin", bin.display()));

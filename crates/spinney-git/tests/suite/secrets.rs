@@ -10,7 +10,7 @@ use spinney_git::{
     AddWorktree, Credential, Error, Git, GitOptions, Identity, Known, Lease, Pushed, Repository, Start, StatusOptions,
     Wanted, Worktree,
 };
-use spinney_testkit::{HttpRemote, Sandbox, TestRepository};
+use spinney_testkit::{HttpRemote, Sandbox, TestRepository, write_program};
 
 const TOKEN: &str = "s3cretT0ken";
 const REMOTE: &str = "acme/app.git";
@@ -167,8 +167,7 @@ async fn what_a_remote_runs_here_sees_none() {
     place.app.git(&["remote", "set-url", "origin", place.app.remote().path().to_str().unwrap()]);
     let hooks = place.app.remote().path().join("hooks");
     fs::create_dir_all(&hooks).unwrap();
-    fs::write(hooks.join("update"), format!("#!/bin/sh\n{}\n", place.spy())).unwrap();
-    fs::set_permissions(hooks.join("update"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    write_program(hooks.join("update"), format!("#!/bin/sh\n{}\n", place.spy()));
     assert_eq!(place.push(None).await.unwrap(), Pushed::New);
     place.assert_blind("a hook");
 }

@@ -11,6 +11,7 @@ use spinney_store::{Error, Store, StoreUrl, Subject};
 
 use crate::backend::{Backend, on_both};
 use crate::samples::{everything, one_repository, workspace};
+use spinney_testkit::write_program;
 
 const ROLE: &str = "SPINNEY_TEST_ROLE";
 const URL: &str = "SPINNEY_TEST_URL";
@@ -175,7 +176,7 @@ async fn a_database_that_may_not_be_written_is_refused() {
     let directory = backend.directory.path();
     backend.run("PRAGMA wal_checkpoint(TRUNCATE)").await;
     let binary = directory.join("somebody-else");
-    fs::copy(std::env::current_exe().unwrap(), &binary).unwrap();
+    write_program(&binary, fs::read(std::env::current_exe().unwrap()).unwrap());
     fs::write(directory.join("go"), "").unwrap();
     fs::set_permissions(directory.join("spinney.db"), fs::Permissions::from_mode(0o444)).unwrap();
     fs::set_permissions(directory, fs::Permissions::from_mode(0o555)).unwrap();

@@ -1,11 +1,12 @@
 //! Programs called `git` that stand before the real one on `PATH`.
 
 use std::env;
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
+
+use crate::programs::written::write_program;
 
 /// A directory with a `git` of our own, for [`crate::Cli::with_path_first`].
 #[derive(Debug)]
@@ -29,8 +30,7 @@ impl GitWrapper {
         let directory = tempfile::Builder::new().prefix("spinney-git-").tempdir().expect("a temporary directory");
         let path = directory.path().join("git");
         let (git, here) = (quoted(real_git()), quoted(directory.path()));
-        fs::write(&path, format!("#!/bin/sh\nGIT={git}\nHERE={here}\n{script}")).expect("the directory is ours");
-        fs::set_permissions(&path, Permissions::from_mode(0o755)).expect("the file is ours");
+        write_program(&path, format!("#!/bin/sh\nGIT={git}\nHERE={here}\n{script}"));
         Self { directory }
     }
 

@@ -7,3 +7,4 @@ pub(crate) mod git_wrapper;
 pub(crate) mod needs;
 pub(crate) mod process;
 pub(crate) mod scripted_agent;
+pub(crate) mod written;

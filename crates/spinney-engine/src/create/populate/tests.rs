@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use rustix::fs::FileType;
 use spinney_git::{FileStat, Index, ObjectFormat};
-use spinney_testkit::{LoopImage, Sandbox};
+use spinney_testkit::{LoopImage, Sandbox, write_program};
 
 use super::directory::Carried;
 use super::probe::probe;
@@ -418,8 +418,7 @@ fn a_subvolume_that_may_not_be_deleted_goes_in_the_ordinary_way() {
     let programs = tempfile::tempdir().unwrap();
     let script = "#!/bin/sh\ncase \"$2\" in delete) echo 'not permitted' >&2; exit 1 ;; esac\nexec btrfs \"$@\"\n";
     let script = script.replace("exec btrfs", "PATH=/usr/bin:/bin:/usr/sbin:/sbin exec btrfs");
-    fs::write(programs.path().join("btrfs"), script).unwrap();
-    fs::set_permissions(programs.path().join("btrfs"), Permissions::from_mode(0o755)).unwrap();
+    write_program(programs.path().join("btrfs"), script);
     let refusing = Btrfs::find(programs.path().as_os_str()).unwrap();
     let subvolume = image.path().join("subvolume");
     refusing.create(&subvolume).unwrap();

@@ -1,13 +1,13 @@
 //! Real repositories in a directory of their own, with a home and a configuration of their own.
 
 use std::ffi::OsString;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use spinney_core::{BranchName, CommitId};
 use spinney_git::{AddWorktree, Git, GitOptions, Repository, Start, Worktree};
+use spinney_testkit::write_program;
 
 pub struct Sandbox {
     directory: tempfile::TempDir,
@@ -137,11 +137,7 @@ impl Sandbox {
 
     pub fn script(&self, name: &str, body: &str) -> PathBuf {
         let path = self.path(name);
-        // Renamed into place: a script that is still open for writing can't be run.
-        let draft = self.path(&format!("{name}.draft"));
-        std::fs::write(&draft, format!("#!/bin/sh\n{body}")).unwrap();
-        std::fs::set_permissions(&draft, std::fs::Permissions::from_mode(0o755)).unwrap();
-        std::fs::rename(&draft, &path).unwrap();
+        write_program(&path, format!("#!/bin/sh\n{body}"));
         path
     }
 }

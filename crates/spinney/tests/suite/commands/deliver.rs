@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use spinney_testkit::{Trouble, wait_until};
+use spinney_testkit::{Trouble, wait_until, write_program};
 
 use crate::support::api::{Served, refused as refused_by_api};
 use crate::support::common::{Refusal, Story, refused};
@@ -234,8 +234,7 @@ fn a_remote_that_leads_elsewhere_since_a_job_is_not_pushed_to() {
 fn a_refusal_of_the_remote_is_told_in_its_words() {
     let desk = Desk::new();
     let hook = desk.story().remote().path().join("hooks/pre-receive");
-    fs::write(&hook, "#!/bin/sh\necho not on a Friday >&2\nexit 1\n").unwrap();
-    fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    write_program(&hook, "#!/bin/sh\necho not on a Friday >&2\nexit 1\n");
     desk.write("a.txt", "a");
     desk.refused(1, &[]).says(&["not on a Friday"]);
     assert_eq!(desk.offered.heads().len(), 0);

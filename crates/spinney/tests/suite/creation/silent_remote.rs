@@ -2,12 +2,11 @@
 
 use std::fs;
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::support::common::{Story, make, refused};
-use spinney_testkit::{Cli, wait_until};
+use spinney_testkit::{Cli, wait_until, write_program};
 
 const SOON: Duration = Duration::from_secs(60);
 
@@ -20,8 +19,7 @@ fn lead_remote_to(story: &Story, url: &str) {
 /// A program that git uses for ssh, as the person's own configuration says.
 fn ssh_of_person(story: &Story, script: &str) -> PathBuf {
     let program = story.sandbox().path().join("ssh");
-    fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&program, format!("#!/bin/sh\n{script}\n"));
     story.sandbox().git(story.sandbox().path(), &["config", "--global", "core.sshCommand", program.to_str().unwrap()]);
     program
 }

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::support::common::{Story, refused};
 use crate::support::job::{Job, LONG, Workshop, agent, read_pid, runner_of};
 use serde_json::{Value, json};
-use spinney_testkit::{HttpRemote, Sandbox, wait_until};
+use spinney_testkit::{HttpRemote, Sandbox, wait_until, write_program};
 
 const ISSUE: [&str; 2] = ["--issue", "7"];
 
@@ -266,8 +265,7 @@ fn a_repositorys_own_agents_get_nothing_of_the_operators() {
 fn a_program_that_is_gone_when_its_turn_comes_costs_no_workspace() {
     let workshop = Workshop::new("[limits]\nmax_workers = 1\n");
     let program = workshop.beside("agent.sh");
-    fs::write(&program, "#!/bin/sh\nexec true\n").unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&program, "#!/bin/sh\nexec true\n");
     let settings = fs::read_to_string(workshop.story.sandbox().config_file()).unwrap();
     let other = format!("[agents.other]\nruntime = \"command\"\ncommand = [\"{}\"]\n", program.display());
     workshop.story.sandbox().write_config(&format!("{settings}{other}"));
@@ -334,8 +332,7 @@ fn what_an_agent_leaves_in_gits_configuration_sees_no_secret() {
     }
     workshop.cli = workshop.cli.with_variable("EDITOR", "seen");
     let (spy, seen) = (workshop.beside("spy"), workshop.beside("spy.seen"));
-    fs::write(&spy, "#!/bin/sh\nenv >> \"$0.seen\"\ncat\n").unwrap();
-    fs::set_permissions(&spy, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&spy, "#!/bin/sh\nenv >> \"$0.seen\"\ncat\n");
     let place = spy.display();
     let prompt = format!(
         "git config filter.spy.clean \\''{place}'\\'\nwrite .gitattributes * filter=spy\nwrite a.txt a\nwrite-outside {place}.seen"
@@ -507,12 +504,10 @@ fn what_an_agent_is_missing_is_told() {
     let jobs = workshop.cli.run(&["jobs", "--all", "--json"]).ok().json();
     assert_eq!((&jobs["jobs"], workshop.story.names()), (&json!([]), Vec::new()), "nothing was made for it");
     let program = workshop.beside("agent.sh");
-    fs::write(
+    write_program(
         &program,
         "#!/bin/sh\ncat > \"$HOME/stdin\"; cmp \"$SPINNEY_PROMPT_FILE\" \"$HOME/stdin\" && echo same\n",
-    )
-    .unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    );
     let config = format!("[agents.coder]\nruntime = \"command\"\ncommand = [\"{}\"]\n", program.display());
     workshop.story.sandbox().write_config(&config);
     let job = workshop.complete(&ISSUE, "a prompt\nof two lines");

@@ -8,7 +8,7 @@ use crate::support::job::{LONG, Offered, Workshop, is_alive, read_pid, runner_of
 use crate::support::kill::{Random, Victim, kill};
 use rustix::process::Signal;
 use spinney_engine::fail::POINTS;
-use spinney_testkit::{Daemon, HttpClient, wait_until};
+use spinney_testkit::{Daemon, HttpClient, wait_until, write_program};
 
 /// How a process ends that `abort` ended.
 const ABORTED: i32 = 134;
@@ -144,8 +144,7 @@ fn a_retry_goes_on_in_the_same_session() {
         echo '{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"'$name'\",\"model\":\"m\"}'\n\
         until [ -e \"$HOME/go\" ]; do echo $$ > \"$HOME/claude.new\"; mv \"$HOME/claude.new\" \"$HOME/claude.pid\"; sleep 0.05; done\n\
         echo '{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"all done\",\"session_id\":\"'$name'\"}'\n";
-    fs::write(&program, script).unwrap();
-    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    write_program(&program, script);
     let config = format!("[agents.coder]\nruntime = \"claude\"\ncommand = [\"{}\"]\n", program.display());
     workshop.story.sandbox().write_config(&config);
     let id = workshop.detach(&["--issue", "7"], "fix it");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::support::job::{Offered, Workshop};
 use serde_json::Value;
-use spinney_testkit::{HttpRemote, Trouble};
+use spinney_testkit::{HttpRemote, Trouble, write_program};
 
 const BRANCH: &str = "agent/coder/issue-7";
 const ISSUE: [&str; 2] = ["--issue", "7"];
@@ -65,8 +65,7 @@ fn what_somebody_else_pushed_meanwhile_is_never_overwritten() {
 /// A remote whose hook declines every push.
 fn decline(workshop: &Workshop) {
     let hook = workshop.story.remote().path().join("hooks/pre-receive");
-    fs::write(&hook, "#!/bin/sh\necho not on a Friday >&2\nexit 1\n").unwrap();
-    fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    write_program(&hook, "#!/bin/sh\necho not on a Friday >&2\nexit 1\n");
 }
 
 #[test]

@@ -2,10 +2,11 @@
 //! gives them other paths.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use crate::support::job::Workshop;
+use spinney_testkit::write_program;
 
 /// The directory that the trial executor works with.
 struct Trial(PathBuf);
@@ -18,8 +19,7 @@ impl Trial {
         symlink(workshop.story.sandbox().spinney_home(), directory.join("inside")).unwrap();
         let wrap = directory.join("wrap");
         let script = "#!/bin/sh\necho \"$PWD $*\" >> \"${0%/*}/wrapped\"\nWRAPPED=yes exec \"$@\"\n";
-        fs::write(&wrap, script).unwrap();
-        fs::set_permissions(&wrap, fs::Permissions::from_mode(0o755)).unwrap();
+        write_program(&wrap, script);
         workshop.cli = workshop.cli.with_variable("SPINNEY_TRIAL_EXECUTOR", &directory);
         Self(directory)
     }

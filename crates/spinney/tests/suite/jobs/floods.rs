@@ -2,13 +2,12 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::support::job::{Job, LONG, Workshop, read_pid, runner_of};
-use spinney_testkit::wait_until;
+use spinney_testkit::{wait_until, write_program};
 
 /// As much as a runner may need, at the most.
 const MOST_MEMORY_KIB: u64 = 64 * 1024;
@@ -87,8 +86,7 @@ fn a_huge_line_does_not_break_the_log() {
 /// A program that is run as the agent.
 fn program(workshop: &Workshop, script: &str) {
     let path = workshop.beside("agent.sh");
-    fs::write(&path, format!("#!/bin/sh\ncat > /dev/null\n{script}\n")).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&path, format!("#!/bin/sh\ncat > /dev/null\n{script}\n"));
     let config = format!("[agents.coder]\nruntime = \"command\"\ncommand = [\"{}\"]\n", path.display());
     workshop.story.sandbox().write_config(&config);
 }
@@ -177,8 +175,7 @@ fn an_output_without_an_end_of_line_is_told() {
 fn a_prompt_that_nobody_reads_holds_nothing_up() {
     let workshop = Workshop::new("");
     program(&workshop, "exec true");
-    let path = workshop.beside("agent.sh");
-    fs::write(&path, "#!/bin/sh\nexec true\n").unwrap();
+    write_program(workshop.beside("agent.sh"), "#!/bin/sh\nexec true\n");
     let job = workshop.complete(&["--issue", "7"], &"long ".repeat(20_000));
     assert_eq!(job.text("status"), "completed");
 }

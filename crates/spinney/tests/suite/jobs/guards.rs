@@ -4,6 +4,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use crate::support::job::Workshop;
+use spinney_testkit::write_program;
 
 const BRANCH: &str = "agent/coder/issue-7";
 const ISSUE: [&str; 2] = ["--issue", "7"];
@@ -43,8 +44,7 @@ fn what_was_finished_in_a_workspace_that_is_gone_is_done_again() {
     let workshop = Workshop::new("");
     let hook = workshop.story.remote().path().join("hooks/pre-receive");
     fs::create_dir_all(hook.parent().unwrap()).unwrap();
-    fs::write(&hook, "#!/bin/sh\nexit 1\n").unwrap();
-    fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    write_program(&hook, "#!/bin/sh\nexit 1\n");
     let failed = workshop.run(1, &ISSUE, "write a.txt a");
     workshop.cli.run(&["rm", "issue-7", "--force"]).ok();
     fs::remove_file(&hook).unwrap();

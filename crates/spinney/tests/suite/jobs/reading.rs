@@ -9,7 +9,7 @@ use crate::support::common::refused;
 use crate::support::job::{Job, LONG, Offered, Workshop, agent, read_pid, runner_of, signal};
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use spinney_testkit::{postgres_database, wait_until};
+use spinney_testkit::{postgres_database, wait_until, write_program};
 
 const READS: &str = "requires_isolation = false\n";
 
@@ -240,8 +240,7 @@ fn who_is_not_root_can_not_write() {
     let program = workshop.beside("unprivileged");
     let script = "#!/bin/sh\nexec setpriv --bounding-set=-all --inh-caps=-all sh -c \
                   'echo x > new.txt; echo x >> README.md; rm -f README.md; mkdir made; git status --porcelain' 2>/dev/null\n";
-    fs::write(&program, script).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&program, script);
     let config = format!("[agents.coder]\nruntime = \"command\"\ncommand = [\"{}\"]\n{READS}", program.display());
     workshop.story.sandbox().write_config(&config);
     let job = workshop.complete(&[], "write");
@@ -292,8 +291,7 @@ fn a_program_is_told_to_read_only_unless_a_person_says_otherwise() {
     let program = workshop.beside("claude");
     let script = "#!/bin/sh\nfor word; do case $word in --permission-mode=*) said=$word;; esac; done\n\
                   echo '{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"'$said'\"}'\n";
-    fs::write(&program, script).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&program, script);
     let said = |settings: &str| {
         let config = format!("[agents.coder]\nruntime = \"claude\"\ncommand = [\"{}\"]\n{settings}", program.display());
         workshop.story.sandbox().write_config(&config);

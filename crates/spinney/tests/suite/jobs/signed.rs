@@ -1,9 +1,9 @@
 //! Commits that Spinney makes are signed as the person's own are, or say why not.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
 use crate::support::job::Workshop;
+use spinney_testkit::write_program;
 
 const ISSUE: [&str; 2] = ["--issue", "7"];
 
@@ -50,8 +50,7 @@ fn why_a_commit_is_not_signed_is_told() {
     let workshop = Workshop::new("");
     with_ssh_key(&workshop);
     let failing = workshop.beside("failing");
-    fs::write(&failing, "#!/bin/sh\necho 'no card is in the reader' >&2\nexit 2\n").unwrap();
-    fs::set_permissions(&failing, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&failing, "#!/bin/sh\necho 'no card is in the reader' >&2\nexit 2\n");
     let place = workshop.story.sandbox().path();
     workshop.git(place, &["config", "--global", "gpg.ssh.program", failing.to_str().unwrap()]);
     let job = workshop.complete(&ISSUE, "write a.txt a");

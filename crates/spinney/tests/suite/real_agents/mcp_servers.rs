@@ -1,10 +1,9 @@
 //! The MCP servers that an agent's configuration names.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
-use spinney_testkit::AgentCli;
+use spinney_testkit::{AgentCli, write_program};
 
 use crate::real_agents::stage::{Job, Stage};
 
@@ -26,8 +25,7 @@ done
 /// Lets the agent's table name the server, with a secret of the caller's environment.
 fn with_server(mut stage: Stage) -> Stage {
     let program = stage.home("mcp-docs");
-    fs::write(&program, SERVER).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&program, SERVER);
     stage.cli = stage.cli.with_variable("DOCS_KEY", "fr0m outside");
     let servers = format!(
         "[agents.coder.mcp_servers.docs]\ncommand = {}\nargs = [\"the key is\"]\nenv = {{ KEY = \"$DOCS_KEY\" }}\n",
