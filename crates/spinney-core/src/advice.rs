@@ -136,6 +136,7 @@ pub enum Advice {
     TakeOutCopied,
     AcceptRemote,
     NameForge,
+    AddCloneElsewhere,
     MergeBack { workspace: WorkspaceName, refs: String },
     SeeStatusOf { workspace: WorkspaceName },
     DaemonClones,

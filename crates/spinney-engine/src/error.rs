@@ -93,12 +93,14 @@ pub enum Error {
     HomeInUse { was: PathBuf },
     #[error("the work has a workspace, {name}, on another machine (`{node}`)")]
     OnOtherNode { name: WorkspaceName, node: NodeId },
+    #[error("`{}` lies in the workspace {name}, whose agents could have made it", .place.display())]
+    InWorkspace { place: PathBuf, name: WorkspaceName, workspace: spinney_core::WorkspaceId },
     #[error("{name} is known already, at `{}`", .place.display())]
     RepositoryNameTaken { name: RepositoryName, place: PathBuf },
     #[error("{name} has {count} live {}", if *.count == 1 { "workspace" } else { "workspaces" })]
     RepositoryInUse { name: RepositoryName, count: u64, missing: bool },
     #[error("{name} has {count} {} in the trash, which could not come back without it", if *.count == 1 { "workspace" } else { "workspaces" })]
-    RepositoryHasTrash { name: RepositoryName, count: u64 },
+    RepositoryHasTrash { name: RepositoryName, count: u64, missing: bool },
     #[error("{name} has no commit yet")]
     EmptyRepository { name: RepositoryName },
     #[error("`{}` is not a remote of {repository}, which has {}", for_message(.remote), list(.known, "none"))]
@@ -204,7 +206,7 @@ pub enum Error {
     RestoreBranchTaken { name: WorkspaceName, branch: BranchName, reason: String },
     #[error("{name} can't be restored: {reason}")]
     NotRestorable { name: WorkspaceName, reason: String },
-    #[error("{name} was erased at {at}{}: nothing of it is left", erased_by(.by))]
+    #[error("{name} was erased at {at}{}: neither the trash nor an archive has anything of it", erased_by(.by))]
     Erased { name: WorkspaceName, at: Timestamp, by: String },
     /// Files in the trash are in use, or change while they are archived.
     #[error("{name} stays in the trash: {by} still works in its files")]
@@ -288,6 +290,7 @@ impl Error {
             | Self::NoFreeBranch { .. }
             | Self::PathNotIgnored { .. }
             | Self::RepositoryNameTaken { .. }
+            | Self::InWorkspace { .. }
             | Self::NotAdoptable { .. }
             | Self::OwnHome { .. }
             | Self::ImportUnreadable { .. }
@@ -411,7 +414,10 @@ impl Error {
             Self::UnknownToken { account, .. } => Advice::ListTokens { account: account.clone() },
             Self::TokenTaken { name, .. } => Advice::RenameOrRevokeToken { token: name.clone() },
             Self::RepositoryNameTaken { .. } => Advice::GiveRepositoryAnotherName,
-            Self::RepositoryInUse { name, missing: true, .. } => Advice::PutBackOrForget { repository: name.clone() },
+            Self::RepositoryInUse { name, missing: true, .. }
+            | Self::RepositoryHasTrash { name, missing: true, .. } => {
+                Advice::PutBackOrForget { repository: name.clone() }
+            }
             Self::RepositoryInUse { name, .. } => Advice::EmptyRepositoryFirst { repository: name.clone() },
             Self::RepositoryHasTrash { name, .. } => Advice::EmptyTrashFirst { repository: name.clone() },
             Self::EmptyRepository { .. } => Advice::CommitFirst,
@@ -445,6 +451,7 @@ impl Error {
             Self::LowDisk { .. } => Advice::FreeSpaceOrLowerLimit,
             Self::PathNotIgnored { .. } => Advice::IgnoreDirectory,
             Self::Setup { .. } => Advice::FixSetup,
+            Self::InWorkspace { .. } => Advice::AddCloneElsewhere,
             Self::TokenMissing { variable, .. } => Advice::ExportVariable { variable: variable.clone() },
             Self::TokenWanted { variable, .. } => Advice::SetForgeTokenOrCredentials { variable: variable.clone() },
             Self::Refused { .. } => Advice::AllowReasons,

@@ -38,7 +38,8 @@ mod worktree;
 
 pub use disk::presence::{Presence, owner_on_the_way};
 pub use disk::regular::{
-    POINTER_BYTES, SETTINGS_BYTES, open_regular, open_regular_beneath, read_regular, read_regular_text,
+    POINTER_BYTES, SETTINGS_BYTES, open_regular, open_regular_beneath, read_persons_text, read_regular,
+    read_regular_text,
 };
 pub use disk::scratch::is_abandoned_scratch;
 pub use error::{Error, REMOTE_HAS_MOVED_ON};

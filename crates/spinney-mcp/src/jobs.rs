@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use spinney_app::document::fit::{MAX_BYTES, bytes, fit_within};
 use spinney_app::jobs::{self, JobAsked};
 use spinney_app::{Front, Prompt, document};
-use spinney_core::{Job, JobId};
+use spinney_core::Job;
 use spinney_jobs::Busy;
 
 use crate::arguments::{CancelJob, GetJob, RunJob};
@@ -41,7 +41,7 @@ pub(crate) async fn get(seat: &Seat, asked: GetJob) -> Result<Value> {
     let job = find_job(seat, &asked.id, Wish::Look).await?;
     let mut document = tell(seat, &job).await?;
     if asked.log || asked.cursor.is_some() {
-        let log = log(seat, &job.id, asked.cursor.as_deref())?;
+        let log = log(seat, &job, asked.cursor.as_deref())?;
         // The cursor stands behind all of these events: what is cut for room is the rest.
         document = fit_within(document, MAX_BYTES - bytes(&log));
         document["events"] = log["events"].clone();
@@ -63,8 +63,9 @@ pub(crate) async fn tell(seat: &Seat, job: &Job) -> Result<Value> {
     Ok(json!(document::Job::load(&seat.engine, &known, job, Front::Tools).await?))
 }
 
-/// A part of a job's log.
-pub(crate) fn log(seat: &Seat, id: &JobId, cursor: Option<&str>) -> Result<Value> {
-    let part = jobs::log_part(&seat.jobs()?, id, cursor)?;
-    Ok(json!({ "events": part.events, "next": part.next }))
+/// A part of a job's log. Behind the last part of a job that is over nothing comes next.
+pub(crate) fn log(seat: &Seat, job: &Job, cursor: Option<&str>) -> Result<Value> {
+    let part = jobs::log_part(&seat.jobs()?, &job.id, cursor)?;
+    let is_last = part.events.is_empty() && job.status.is_final();
+    Ok(json!({ "events": part.events, "next": (!is_last).then_some(part.next) }))
 }

@@ -12,6 +12,7 @@ use rmcp::model::{
 use rmcp::transport::Transport;
 use rmcp::{RoleServer, model::ErrorCode};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::task::JoinHandle;
 
 /// The longest message that is read. A prompt has at most half of it.
 pub(crate) const MAX_LINE_BYTES: usize = 2 << 20;
@@ -27,6 +28,8 @@ pub(crate) struct Lines<R, W> {
     is_too_long: bool,
     /// The ids of requests that are not answered yet.
     open: Arc<Mutex<HashSet<RequestId>>>,
+    /// An answer to what was no message. It is written on when a read is dropped, as it is whenever another answer was sent.
+    refusing: Option<JoinHandle<io::Result<()>>>,
 }
 
 /// A line as it came.
@@ -44,7 +47,16 @@ impl<R: AsyncRead + Unpin, W> Lines<R, W> {
             line: Vec::new(),
             is_too_long: false,
             open: Arc::default(),
+            refusing: None,
         }
+    }
+
+    /// Waits until an answer to what was no message is written; whether it could be.
+    async fn has_refused(&mut self) -> bool {
+        let Some(refusing) = &mut self.refusing else { return true };
+        let written = refusing.await;
+        self.refusing = None;
+        matches!(written, Ok(Ok(())))
     }
 
     async fn next_line(&mut self) -> Line {
@@ -158,6 +170,9 @@ where
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
+            if !self.has_refused().await {
+                return None;
+            }
             let refused = match self.next_line().await {
                 Line::End => return None,
                 Line::TooLong => {
@@ -175,15 +190,15 @@ where
                     }
                 }
             };
-            if let Some(refused) = refused
-                && write_line(&self.write, &refused).await.is_err()
-            {
-                return None;
+            if let Some(refused) = refused {
+                let write = Arc::clone(&self.write);
+                self.refusing = Some(tokio::spawn(async move { write_line(&write, &refused).await }));
             }
         }
     }
 
     async fn close(&mut self) -> io::Result<()> {
+        self.has_refused().await;
         self.write.lock().await.shutdown().await
     }
 }

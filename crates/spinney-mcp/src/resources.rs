@@ -48,7 +48,7 @@ async fn find(seat: &Seat, uri: &str) -> Result<Value> {
         };
         if let Some(id) = place.strip_suffix("/log") {
             let job = find_job(seat, id, Wish::Look).await?;
-            return crate::jobs::log(seat, &job.id, cursor);
+            return crate::jobs::log(seat, &job, cursor);
         }
     }
     Err(Fault::not_found("resource", uri))

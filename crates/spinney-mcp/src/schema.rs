@@ -41,7 +41,7 @@ pub(crate) fn paged<T: ToSchema>() -> JsonObject {
 /// The same, for one with a part of a log.
 pub(crate) fn logged<T: ToSchema>() -> JsonObject {
     let events = json!({ "type": "array", "items": { "type": "object" } });
-    with::<T>(&[("events", events), ("next", json!({ "type": "string" }))])
+    with::<T>(&[("events", events), ("next", json!({ "type": ["string", "null"] }))])
 }
 
 fn with<T: ToSchema>(more: &[(&str, Value)]) -> JsonObject {

@@ -37,10 +37,13 @@ impl Server {
     fn find(&self, name: &str) -> Result<&'static Row, ErrorData> {
         let unknown = |why: &str| ErrorData::invalid_params(format!("the tool `{}` {why}", for_message(name)), None);
         let row = TABLE.iter().find(|row| row.name == name).ok_or_else(|| unknown("is unknown"))?;
-        if !row.is_offered(&self.seat) {
-            return Err(unknown("is not offered: the scope of this server does not allow it"));
+        match row.is_offered(&self.seat) {
+            true => Ok(row),
+            false if self.seat.scope >= row.scope() => {
+                Err(unknown("is not offered to the agent of a job: `run` starts a job, which brings its own workspace"))
+            }
+            false => Err(unknown("is not offered: the scope of this server does not allow it")),
         }
-        Ok(row)
     }
 }
 

@@ -15,8 +15,10 @@ const WORK_ENDS_WITHIN: Duration = Duration::from_secs(60);
 /// Why the server ended.
 #[derive(Debug, thiserror::Error)]
 pub enum StdioError {
+    #[error("the first message of the client is not `initialize`")]
+    NotInitialized,
     #[error("the MCP handshake with the client failed: {0}")]
-    Begin(Box<ServerInitializeError>),
+    Refused(String),
     #[error("the server broke")]
     Broken,
 }
@@ -44,9 +46,13 @@ where
     let lines = Lines::new(read, write);
     let service = match serve_server(Server::new(seat), lines).await {
         Ok(service) => service,
-        // Nobody said a word: a client that was started for nothing.
-        Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
-        Err(error) => return Err(StdioError::Begin(Box::new(error))),
+        // Nobody said a word, or nobody reads: a client that was started for nothing.
+        Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::TransportError { .. }) => return Ok(()),
+        Err(ServerInitializeError::ExpectedInitializeRequest(_)) => return Err(StdioError::NotInitialized),
+        Err(ServerInitializeError::InitializeFailed(error)) => {
+            return Err(StdioError::Refused(error.message.into_owned()));
+        }
+        Err(_) => return Err(StdioError::Broken),
     };
     service.waiting().await.map_err(|_| StdioError::Broken)?;
     tasks.close();

@@ -166,7 +166,7 @@ const fn row(
 }
 
 impl Row {
-    fn scope(&self) -> Scope {
+    pub(crate) fn scope(&self) -> Scope {
         match self.effect {
             Reads => Scope::Read,
             Makes | MakesMore | Ends => Scope::Write,

@@ -118,13 +118,19 @@ pub(crate) async fn find(seat: &Seat, repository: Option<&str>, name: &str, amon
         Err(_) if seat.job.is_some() => return Err(Fault::not_found("workspace", name)),
         found => found?,
     };
-    // People may type a part of a name; a tool means a workspace as it was told of it.
-    let is_meant = found.name.as_str() == name || found.id.as_str() == name;
-    if !is_meant || !seat.is_of_repository(&found.repository_id) {
+    if !seat.is_of_repository(&found.repository_id) {
         return Err(Fault::not_found("workspace", name));
     }
-    match Family::load(seat).await? {
-        Some(family) if !family.workspaces().contains(&&found.id) => Err(Fault::not_found("workspace", name)),
-        _ => Ok(found),
+    if let Some(family) = Family::load(seat).await?
+        && !family.workspaces().contains(&&found.id)
+    {
+        return Err(Fault::not_found("workspace", name));
     }
+    // People may type a part of a name; a tool means a workspace as it was told of it.
+    if found.name.as_str() != name && found.id.as_str() != name {
+        let (name, whole) = (spinney_core::names::for_message(name), found.name);
+        let why = format!("there is no workspace `{name}`: give the whole name, as in `{whole}`, or the id");
+        return Err(Fault::refused(document::ErrorKind::NotFound, why));
+    }
+    Ok(found)
 }

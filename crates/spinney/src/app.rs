@@ -12,7 +12,7 @@ use spinney_core::names::visible_line;
 use spinney_core::{Actor, RepositoryId, Workspace};
 use spinney_engine::notice::{Notice, Phase, Warning};
 use spinney_engine::{Among, Context, Engine, EngineOptions, plural};
-use spinney_git::{Holder, OnWait};
+use spinney_git::{Holder, OnWait, SETTINGS_BYTES, read_persons_text};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::cli::{Color, Command, Global};
@@ -211,7 +211,7 @@ impl App {
 pub fn read_layers(file: Option<(PathBuf, bool)>, environment: &Environment) -> Result<Layers, ConfigError> {
     let mut layers = Layers::of(spinney_platforms::schema());
     if let Some((path, must_exist)) = file {
-        match std::fs::read_to_string(&path) {
+        match read_persons_text(&path, SETTINGS_BYTES) {
             Ok(text) => layers.file(&path, &text)?,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && !must_exist => {}
             Err(error) => {

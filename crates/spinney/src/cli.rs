@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use spinney_core::AccountName;
+use spinney_core::account::LOCAL;
 
 use crate::commands;
 use crate::completion::account_names;
@@ -57,6 +58,13 @@ pub struct Global {
         hide_long_help = true
     )]
     pub color: Color,
+}
+
+impl Global {
+    /// Whether it acts for somebody else than the owner of the home: only the owner adds repositories that stand on this machine.
+    pub fn is_other_account(&self) -> bool {
+        self.account.as_ref().is_some_and(|account| account.as_str() != LOCAL)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde_json::json;
+
 use crate::members::Members;
 
 /// The file, at the top of a checkout.
@@ -26,8 +28,9 @@ impl fmt::Display for SettingsError {
     }
 }
 
-/// The settings with our server, begun anew where there are none; none where they have one of its name already.
-pub fn with_server(settings: Option<&str>) -> Result<Option<String>, SettingsError> {
+/// The settings with our server, which is started with these options, begun anew where there are none; none where they have one of
+/// its name already.
+pub fn with_server(settings: Option<&str>, options: &[String]) -> Result<Option<String>, SettingsError> {
     let text = settings.unwrap_or_default().trim_start_matches('\u{feff}');
     let text = if text.trim().is_empty() { "{}" } else { text };
     let mut members: Members = serde_json::from_str(text).map_err(SettingsError::NotJson)?;
@@ -38,39 +41,39 @@ pub fn with_server(settings: Option<&str>) -> Result<Option<String>, SettingsErr
     if servers.get(NAME).is_some() {
         return Ok(None);
     }
-    servers.set(NAME, entry());
+    servers.set(NAME, entry(options));
     members.set(SERVERS, servers.render(2));
     Ok(Some(members.render(0) + "\n"))
 }
 
-fn entry() -> String {
-    r#"{
-      "command": "spinney",
-      "args": ["mcp"]
-    }"#
-    .to_owned()
+fn entry(options: &[String]) -> String {
+    let words: Vec<_> = options.iter().map(String::as_str).chain(["mcp"]).map(|word| json!(word).to_string()).collect();
+    format!("{{\n      \"command\": \"spinney\",\n      \"args\": [{}]\n    }}", words.join(", "))
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     use super::*;
 
     #[test]
     fn our_server_is_written_once() {
-        let made = with_server(None).unwrap().unwrap();
+        let made = with_server(None, &[]).unwrap().unwrap();
         let value: Value = serde_json::from_str(&made).unwrap();
         assert_eq!(value, json!({ "mcpServers": { "spinney": { "command": "spinney", "args": ["mcp"] } } }));
-        assert_eq!(with_server(Some(&made)).unwrap(), None);
+        assert_eq!(with_server(Some(&made), &[]).unwrap(), None);
+        let elsewhere = with_server(None, &["--home".to_owned(), "/a \"b\"".to_owned()]).unwrap().unwrap();
+        let value: Value = serde_json::from_str(&elsewhere).unwrap();
+        assert_eq!(value["mcpServers"]["spinney"]["args"], json!(["--home", "/a \"b\"", "mcp"]));
         let own = "{\"mcpServers\": {\"spinney\": {\"command\": \"/opt/spinney\"}}}";
-        assert_eq!(with_server(Some(own)).unwrap(), None, "a person's own stays");
+        assert_eq!(with_server(Some(own), &[]).unwrap(), None, "a person's own stays");
     }
 
     #[test]
     fn all_else_stays_as_it_was_written() {
         let own = "{\"z\": 1.50, \"mcpServers\": {\"other\": {\"command\":\"x\"}}, \"a\": [ 1 ]}";
-        let made = with_server(Some(own)).unwrap().unwrap();
+        let made = with_server(Some(own), &[]).unwrap().unwrap();
         let places = ["\"z\": 1.50", "{\"command\":\"x\"}", "\"spinney\"", "\"a\": [ 1 ]"];
         let places: Vec<_> =
             places.iter().map(|part| made.find(part).unwrap_or_else(|| panic!("{part}: {made}"))).collect();
@@ -79,10 +82,10 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_refused() {
-        assert_eq!(with_server(Some(" \n")).unwrap(), with_server(None).unwrap());
+        assert_eq!(with_server(Some(" \n"), &[]).unwrap(), with_server(None, &[]).unwrap());
         for text in ["[]", "{", "// a comment\n{}"] {
-            assert!(matches!(with_server(Some(text)), Err(SettingsError::NotJson(_))), "{text}");
+            assert!(matches!(with_server(Some(text), &[]), Err(SettingsError::NotJson(_))), "{text}");
         }
-        assert!(matches!(with_server(Some("{\"mcpServers\": []}")), Err(SettingsError::Servers)));
+        assert!(matches!(with_server(Some("{\"mcpServers\": []}"), &[]), Err(SettingsError::Servers)));
     }
 }

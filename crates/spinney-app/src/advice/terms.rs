@@ -39,7 +39,7 @@ pub(super) fn terms(advice: &Advice) -> Terms {
         }
         Advice::FreeSpaceOrLowerLimit => Terms::same("free some space, or lower `limits.min_free_disk`"),
         Advice::UseTheOtherHome => Terms::command_line(
-            "use that one; to make this a home of its own, delete `node`, `place` and `spinney.db` in it",
+            "use that one; to make this a home of its own, delete `node`, `place` and all `spinney.db*` in it",
         ),
         Advice::StopTheDaemon => Terms::command_line("stop the daemon, and run the same command again"),
         Advice::UseOtherHome { place } => Terms::command_line(format!("`spinney --home {place}` works with it")),
@@ -150,7 +150,7 @@ pub(super) fn terms(advice: &Advice) -> Terms {
 
         // Repositories and remotes.
         Advice::ListRepositories => Terms::each(
-            "`spinney repo ls` shows the known ones, `spinney repo add URL|PATH` adds one",
+            "`spinney repo ls` shows the known ones, `spinney repo add URL|PATH` adds one (a path only for account `local`)",
             "`GET /api/v1/repositories` lists them",
         )
         .in_chat("`/repo` tells which one this is about"),
@@ -192,12 +192,12 @@ pub(super) fn terms(advice: &Advice) -> Terms {
             "`GET /api/v1/trash` lists them; `POST /api/v1/workspaces/{id}/restore` brings one back, \
              `POST /api/v1/trash/purge` lets it go",
         ),
-        Advice::CommitFirst => Terms::same("commit something first: `git commit --allow-empty -m start`"),
+        Advice::CommitFirst => Terms::same("commit something first (`git commit --allow-empty -m start`), or push a branch to it"),
         Advice::AddRemote => Terms::same("`git remote add origin URL` gives it one"),
         Advice::GiveUsableUrl => Terms::same("give a URL that starts with `https://`, `ssh://` or `git@host:`"),
         Advice::CheckAddress => Terms::same("check the address; `git ls-remote URL` asks the same question by hand"),
         Advice::CheckNetwork => Terms::each(
-            "check the network and `git remote -v`; with `SPINNEY_WORKSPACE__FETCH=never`, `spinney new` works without the remote",
+            "check the network and `git remote -v`; `spinney new` works without the remote under `SPINNEY_WORKSPACE__FETCH=never`",
             "check the network and `git remote -v`; `workspace.fetch = \"never\"` works without the remote",
         ),
         Advice::SetUpCredentials => Terms::same("set up git's credential helper for this host"),
@@ -255,7 +255,7 @@ pub(super) fn terms(advice: &Advice) -> Terms {
         }
         Advice::DidYouMean { name } => Terms::same(format!("did you mean `{name}`?")),
         Advice::NameWorkspaceById => {
-            Terms::each("use one of the ids; `--repo` bounds the search to one repository", "use its id")
+            Terms::each("use the whole name or the id; of several repositories `--repo` means one", "use its id")
                 .in_chat("use its id")
         }
         Advice::NameOtherRepository { workspace, repository } => Terms::each(
@@ -412,6 +412,10 @@ pub(super) fn terms(advice: &Advice) -> Terms {
         Advice::NameForge => {
             Terms::same("set `api_url` in `[forge.github]`, `[forge.gitlab]` or `[forge.forgejo]` of the configuration")
         }
+        Advice::AddCloneElsewhere => Terms::each(
+            "add a clone of it that stands elsewhere: `spinney repo add URL|PATH`",
+            "add a clone of it that stands elsewhere: `POST /api/v1/repositories`",
+        ),
         Advice::MergeBack { workspace, refs } => Terms::each(
             format!("`spinney exec {workspace} -- git merge {refs}` brings back what was lost"),
             format!("`git merge {refs}` in the workspace brings back what was lost"),

@@ -128,6 +128,7 @@ fn every() -> Vec<Advice> {
         Advice::TakeOutCopied,
         Advice::AcceptRemote,
         Advice::NameForge,
+        Advice::AddCloneElsewhere,
         Advice::MergeBack { workspace: name(), refs: "/srv/x".to_owned() },
         Advice::SeeStatusOf { workspace: name() },
         Advice::DaemonClones,

@@ -35,6 +35,13 @@ pub fn delivery(delivered: &Delivered, front: Front) -> Vec<String> {
         lines.push(format!("would hold {} for you: {}", held.commit.short(), held_for(held)));
     }
     lines.push(push(delivered));
+    let (own, branch) = (&delivered.workspace.branch, &delivered.branch);
+    if own != branch {
+        lines.push(format!(
+            "{} stands on `{branch}`: its own branch, `{own}`, was not looked at",
+            delivered.workspace.name
+        ));
+    }
     match &delivered.offer {
         Offer::Opened(_) => lines.push("opened a pull request".to_owned()),
         Offer::Found(_) => lines.push("its pull request is open already".to_owned()),

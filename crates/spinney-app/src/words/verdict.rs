@@ -1,6 +1,6 @@
 //! What a verdict says of the work in a workspace.
 
-use spinney_core::{Consent, Merge, Reason, ReasonCode, Verdict, Workspace};
+use spinney_core::{Consent, Merge, Reason, ReasonCode, Verdict, Work, WorkKind, Workspace, WorkspaceStatus};
 
 /// The named items, and that there are more when there are.
 #[must_use]
@@ -58,6 +58,10 @@ impl Around {
 #[must_use]
 pub fn ways_to_keep(workspace: &Workspace, verdict: &Verdict, around: &Around) -> Vec<String> {
     let name = &workspace.name;
+    // Without its directory nothing can be done in it; the same work brings it back.
+    if workspace.status == WorkspaceStatus::Lost {
+        return vec![format!("spinney new {}     (brings it back from its branch)", flag_of(workspace))];
+    }
     let blockers: Vec<_> = verdict.blockers(&Consent::None).collect();
     let leaves_branch = |code| matches!(code, ReasonCode::OperationInProgress | ReasonCode::DetachedCommits);
     let is_on_no_branch = blockers.iter().any(|reason| leaves_branch(reason.code));
@@ -107,6 +111,19 @@ pub fn ways_to_keep(workspace: &Workspace, verdict: &Verdict, around: &Around) -
         ways.extend(help.filter(|help| !ways.contains(help)));
     }
     ways
+}
+
+/// How a workspace's work is named at the command line.
+fn flag_of(workspace: &Workspace) -> String {
+    let Work { kind, key } = &workspace.work;
+    match kind {
+        WorkKind::Issue => format!("--issue {key}"),
+        WorkKind::Pr => format!("--pr {key}"),
+        WorkKind::Review => format!("--review {key}"),
+        WorkKind::Thread => format!("--thread {key}"),
+        WorkKind::Task => format!("--task {key}"),
+        WorkKind::Job => format!("--branch {}", workspace.branch),
+    }
 }
 
 /// `2 untracked files`.

@@ -11,6 +11,7 @@ use crate::{BranchName, WorkspaceName};
 /// Room that a kind's prefix takes of a generated name.
 const PREFIX_BYTES: usize = 8;
 const MAX_KEY_BYTES: usize = 1024;
+const MAX_TASK_BYTES: usize = 64 * MAX_KEY_BYTES;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -69,6 +70,8 @@ pub enum InvalidWork {
     Number(String),
     #[error("the task `{}` has no letter or digit to name it by", for_message(.0))]
     Task(String),
+    #[error("the text of a task has at most {} bytes: put a long one into the prompt", MAX_TASK_BYTES)]
+    LongTask,
     #[error("`{}` can't identify a thread: it is empty, too long or has control characters", for_message(.0))]
     Thread(String),
     #[error("`{}` can't identify a conversation: it is empty, too long or has control characters", for_message(.0))]
@@ -105,8 +108,9 @@ impl Work {
     /// A task described in words; its key is the slug, so that the same words are the same work.
     pub fn task(text: &str) -> Result<Self, InvalidWork> {
         match slug(text, MAX_GENERATED_BYTES - PREFIX_BYTES) {
-            Some(key) if text.len() <= 64 * MAX_KEY_BYTES => Ok(Self { kind: WorkKind::Task, key }),
-            _ => Err(InvalidWork::Task(text.to_owned())),
+            Some(_) if text.len() > MAX_TASK_BYTES => Err(InvalidWork::LongTask),
+            Some(key) => Ok(Self { kind: WorkKind::Task, key }),
+            None => Err(InvalidWork::Task(text.to_owned())),
         }
     }
 

@@ -160,6 +160,12 @@ impl Engine {
             None => {}
         }
         let marker = Marker::load(worktree.admin_dir());
+        if from.is_none()
+            && base.is_none()
+            && let Some(own) = self.take_back(context, &worktree, marker.as_ref()).await?
+        {
+            return Ok(own);
+        }
         match from {
             None => self.check_owner_of(context, &worktree)?,
             Some(from) if marker.as_ref().and_then(|marker| marker.node.as_ref()) == Some(from) => {}
@@ -174,6 +180,25 @@ impl Engine {
         request.base = base;
         let origin = Origin::place(&worktree);
         self.require_adopted(context, &worktree, branch, &request, origin).await
+    }
+
+    /// A workspace that this home made, and whose row is lost, is not adopted: it is what it was.
+    async fn take_back(
+        &self,
+        context: &Context,
+        worktree: &Tree,
+        marker: Option<&Marker>,
+    ) -> Result<Option<Workspace>> {
+        let is_own =
+            |marker: &&Marker| marker.node.as_ref() == Some(self.home.node()) && marker.account == self.account;
+        let Some(marker) = marker.filter(is_own).filter(|marker| marker.ready) else {
+            return Ok(None);
+        };
+        if self.store.read().await?.workspace(&marker.id).await?.is_some() {
+            return Ok(None);
+        }
+        self.adopt_marked(context, worktree).await?;
+        Ok(self.store.read().await?.workspace(&marker.id).await?)
     }
 
     /// Gives a worktree its row, or tells who has its branch.

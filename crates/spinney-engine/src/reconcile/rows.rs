@@ -203,7 +203,7 @@ impl Engine {
     }
 
     /// Whether a removed workspace stands in its place, whole and under its own id: the store is older than the disk.
-    fn is_back(&self, context: &Context, row: &Workspace) -> bool {
+    pub(crate) fn is_back(&self, context: &Context, row: &Workspace) -> bool {
         let Opened::Whole(tree) = open(context, row) else { return false };
         Marker::load(tree.admin_dir()).is_some_and(|marker| marker.id == row.id)
     }

@@ -144,7 +144,7 @@ impl Engine {
     }
 
     /// Gives a worktree that carries our marker its row back.
-    async fn adopt_marked(&self, context: &Context, tree: &Tree) -> Result<()> {
+    pub(crate) async fn adopt_marked(&self, context: &Context, tree: &Tree) -> Result<()> {
         let Some(marker) = Marker::load(tree.admin_dir()) else { return Ok(()) };
         if let Some(status) = pool::member_status(&marker) {
             return self.take_back_member(context, marker, status).await;

@@ -102,8 +102,29 @@ impl Engine {
             }
         }
         let git = spinney_git::Repository::discover(self.git().await?, path).await?;
-        let repository = self.register(&git, &AddRepository::default(), false).await?;
-        self.context(repository, git).await
+        match self.register(&git, &AddRepository::default(), false).await {
+            // Who stands in a repository that an agent may have made means the workspace around it.
+            Err(Error::InWorkspace { workspace, .. }) => {
+                let row = self.require_workspace(&workspace).await?;
+                self.require_repository(&row.repository_id).await
+            }
+            registered => self.context(registered?, git).await,
+        }
+    }
+
+    /// Refuses a repository inside of a workspace: whatever works there could have made it, and what its settings name would run.
+    async fn check_outside_workspaces(&self, git: &spinney_git::Repository) -> Result<()> {
+        for among in [Among::Live, Among::Trashed] {
+            match self.workspace_around(git.common_dir(), among).await {
+                Ok(Workspace { id, name, .. }) | Err(Error::InTrash { name, id }) => {
+                    let place = git.common_dir().to_owned();
+                    return Err(Error::InWorkspace { place, name, workspace: id });
+                }
+                Err(Error::OutsideWorkspaces { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// The row of the clone that stands in a directory: the one whose id it carries. One that carries none, and stands where
@@ -123,6 +144,7 @@ impl Engine {
         if let Some(known) = self.recognise(git).await? {
             return Ok(known);
         }
+        self.check_outside_workspaces(git).await?;
         let mut repository = self.new_repository(git, add, managed).await?;
         repository.clone = identity::read_or_make(git.common_dir());
         let name = repository.name.clone();
@@ -455,15 +477,15 @@ async fn check_unused(
     repository: &Repository,
     counts: impl Fn(WorkspaceStatus) -> bool,
 ) -> Result<()> {
+    let missing = Presence::of(&repository.common_dir).is_gone();
     let live = WorkspaceStatus::ALL.iter().copied().filter(|status| status.is_live() && counts(*status));
     let count = db.count_workspaces(&repository.id, &repository.node, &live.collect::<Vec<_>>()).await?;
     if count > 0 {
-        let missing = Presence::of(&repository.common_dir).is_gone();
         return Err(Error::RepositoryInUse { name: repository.name.clone(), count, missing });
     }
     let count = db.count_workspaces(&repository.id, &repository.node, &[WorkspaceStatus::Trashed]).await?;
     if count > 0 {
-        return Err(Error::RepositoryHasTrash { name: repository.name.clone(), count });
+        return Err(Error::RepositoryHasTrash { name: repository.name.clone(), count, missing });
     }
     Ok(())
 }

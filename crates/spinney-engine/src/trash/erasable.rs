@@ -53,6 +53,7 @@ impl Engine {
         erased: &BTreeSet<WorkspaceId>,
     ) -> Result<Erasable> {
         require_erasable(workspace)?;
+        self.require_trash_there(context, workspace)?;
         let tree = tree::trash_place(&self.home, &workspace.path, workspace.id.as_str());
         let admin_dir = tree::trashed_admin_dir(context, &workspace.id);
         let archives = archive_files(&self.home, &workspace.id);

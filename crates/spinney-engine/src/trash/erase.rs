@@ -10,12 +10,13 @@
 //!
 //! Only what a person asks for, or has configured, comes here. A live workspace is never erased.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use async_recursion::async_recursion as boxed;
 use serde::{Deserialize, Serialize};
 use spinney_core::{EraseStep, Erased, Event, Operation, OperationStatus, Step, Timestamp, Workspace, WorkspaceStatus};
+use spinney_git::Presence;
 
 use super::archives::archive_files;
 use super::size::size_on_disk;
@@ -24,6 +25,7 @@ use crate::journal::events;
 use crate::journal::operations::{self, Running};
 use crate::repositories::context::Context;
 use crate::tree;
+use crate::tree::marker::Removal;
 use crate::{Engine, Error, Result, fail};
 
 const MOVING: Step = Step::Erase(EraseStep::Moving);
@@ -69,6 +71,7 @@ impl Engine {
     #[boxed]
     pub async fn erase(&self, context: &Context, workspace: &Workspace) -> Result<Erasure> {
         require_erasable(workspace)?;
+        self.require_trash_there(context, workspace)?;
         let Some(_archive) = self.hold_archive(workspace)? else {
             return Err(Error::Busy { name: workspace.name.clone() });
         };
@@ -99,6 +102,30 @@ impl Engine {
         let (workspace, freed) = self.finish_erase(context, &running.operation, workspace.clone(), &data).await?;
         running.lock.discard();
         Ok(Erasure { workspace, freed })
+    }
+
+    /// Refuses where the files of a workspace in the trash can't be seen now, and where they are back in their place: what is said of
+    /// them would not be so.
+    pub(super) fn require_trash_there(&self, context: &Context, workspace: &Workspace) -> Result<()> {
+        let name = || workspace.name.clone();
+        if self.is_back(context, workspace) {
+            let status = WorkspaceStatus::Active;
+            return Err(Error::WrongStatus { name: name(), status, needed: "in the trash" });
+        }
+        if workspace.status != WorkspaceStatus::Trashed {
+            return Ok(());
+        }
+        let tree = tree::trash_place(&self.home, &workspace.path, workspace.id.as_str());
+        // With nothing else beside it, the trash itself is away, as on a disk that is not mounted.
+        let is_away = |place: &Path| {
+            let beside = place.parent().and_then(|trash| fs::read_dir(trash).ok()?.next());
+            beside.is_none()
+        };
+        let removal = Removal::load(&tree::trashed_admin_dir(context, &workspace.id));
+        if Presence::of(&tree).is_gone() && is_away(&tree) && removal.is_none_or(|removal| removal.had_tree) {
+            return Err(Error::TreeMissing { name: name(), path: tree });
+        }
+        Ok(())
     }
 
     /// Renames tree and admin dir out of the trash. Idempotent.

@@ -60,6 +60,16 @@ pub fn read_regular_text(path: &Path, most: u64) -> io::Result<String> {
     String::from_utf8(read_regular(path, most)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
+/// Reads a file that a person named, as text. It may be a link. A pipe of the file system is refused, since whoever opens it waits;
+/// one that a shell hands over (`<(…)`) is read.
+pub fn read_persons_text(path: &Path, most: u64) -> io::Result<String> {
+    match path.canonicalize() {
+        Ok(place) => read_regular_text(&place, most),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && path.exists() => std::fs::read_to_string(path),
+        Err(error) => Err(error),
+    }
+}
+
 fn require_regular(opened: Result<OwnedFd, Errno>) -> io::Result<File> {
     let file = match opened {
         Err(Errno::LOOP) => return Err(NotRead::Kind("a link, or behind one").into()),

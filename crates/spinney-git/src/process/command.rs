@@ -16,6 +16,7 @@ use tokio::time::Instant;
 use crate::git::Git;
 use crate::process::classify::classify;
 use crate::process::environment;
+use crate::process::memory::limit_memory;
 use crate::process::running::{Running, collect};
 use crate::process::silence::fall_silent;
 use crate::process::threads::expect_patience;
@@ -234,7 +235,8 @@ impl Command {
         if let Some(descriptor) = self.held.take() {
             command.preserved_fds(vec![descriptor]);
         }
-        command.spawn().map_err(|source| match source.kind() {
+        let spawned = command.spawn().inspect(limit_memory);
+        spawned.map_err(|source| match source.kind() {
             std::io::ErrorKind::NotFound if self.directory.is_dir() => {
                 Error::GitMissing { program: options.program.clone() }
             }

@@ -3,6 +3,7 @@
 pub(crate) mod classify;
 pub(crate) mod command;
 pub(crate) mod environment;
+mod memory;
 pub(crate) mod redact;
 pub(crate) mod retry;
 pub(crate) mod running;

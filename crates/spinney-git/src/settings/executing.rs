@@ -1,4 +1,4 @@
-//! The settings of git that run a program, or lead to one: the one list of them.
+//! The settings of git that run a program, or lead to one, or to a file anywhere: the one list of them.
 //!
 //! A person's own (`git config --global`) are theirs. Those of a repository can be written by any agent that works in it.
 
@@ -84,6 +84,8 @@ pub(crate) fn runs(key: &str, value: &str) -> Runs {
         "core" => match name {
             "askpass" | "gitproxy" | "sshcommand" => only(is_set, Runs::REMOTES),
             "fsmonitor" => only(!matches!(value, "" | "true" | "false" | "1" | "0"), Runs::OTHERS),
+            // They run nothing. But git reads such a file whatever it is, one without an end as well.
+            "attributesfile" | "excludesfile" => only(is_set, Runs::FILES),
             "alternaterefscommand" | "editor" | "hookspath" | "pager" => only(is_set, Runs::OTHERS),
             _ => Runs::NOTHING,
         },
@@ -155,6 +157,8 @@ mod tests {
             ("credential.https://host.example.helper", "!x", Runs::REMOTES),
             ("extensions.partialclone", "origin", Runs::QUESTIONS),
             ("core.fsmonitor", "x", Runs::OTHERS),
+            ("core.attributesfile", "/dev/zero", Runs::FILES),
+            ("core.excludesfile", "x", Runs::FILES),
             ("diff.x.textconv", "x", Runs::OTHERS),
             ("diff.external", "x", Runs::OTHERS),
             ("include.path", "x", Runs::OTHERS),

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::common::{Sandbox, environment, options, until};
-use spinney_git::{Error, Git, GitOptions};
+use crate::common::{Sandbox, environment, options, real_program, until};
+use spinney_git::{Error, Git, GitOptions, Repository};
 
 #[tokio::test]
 async fn a_missing_git_is_said_so() {
@@ -109,4 +109,23 @@ async fn no_secret_of_a_url_is_told() {
     let told = format!("{error} {error:?}");
     assert!(told.contains("https://***@host/a") && told.contains("https://***@host/b"), "{told}");
     assert!(!told.contains("s3cret"), "{told}");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn no_process_takes_all_of_the_memory() {
+    let sandbox = Sandbox::new().await;
+    let root = sandbox.init("app");
+    let seen = sandbox.path("seen");
+    // The limit is set once the process runs.
+    let script = format!(
+        "case $* in *rev-parse*) while [ $(ulimit -d) = unlimited ]; do :; done; ulimit -d > '{}' ;; esac\nexec '{}' \"$@\"\n",
+        seen.display(),
+        real_program().display()
+    );
+    let program = sandbox.script("limited-git", &script);
+    let git = Git::open(GitOptions { program, ..options(&sandbox.home()) }).await.unwrap();
+    Repository::discover(&git, &root).await.unwrap();
+    let kilobytes: u64 = std::fs::read_to_string(seen).unwrap().trim().parse().unwrap();
+    assert!((2 << 20..=16 << 20).contains(&kilobytes), "{kilobytes}");
 }

@@ -149,6 +149,12 @@ fn open(engine: &Engine, own: &PlatformConfig) -> Made {
 }
 
 fn read_key(file: &Path) -> Result<Secret, String> {
-    let read = std::fs::read_to_string(file);
+    // Whoever opens a pipe waits for its other end.
+    let is_file = std::fs::metadata(file).map(|found| found.is_file());
+    let read = match is_file {
+        Ok(false) => Err(std::io::Error::other("it is no regular file")),
+        Ok(true) => std::fs::read_to_string(file),
+        Err(error) => Err(error),
+    };
     read.map(Secret::new).map_err(|error| format!("`{}` can't be read: {error}", file.display()))
 }

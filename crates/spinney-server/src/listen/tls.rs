@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use rustls::ServerConfig;
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{Error, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use spinney_git::{SETTINGS_BYTES, read_persons_text};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
@@ -20,7 +21,7 @@ pub enum TlsError {
     Unreadable {
         path: PathBuf,
         #[source]
-        source: rustls::pki_types::pem::Error,
+        source: Error,
     },
     #[error("`{}` holds no certificate", .0.display())]
     Empty(PathBuf),
@@ -64,12 +65,15 @@ pub fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, TlsError>
         let path = path.to_owned();
         move |source| TlsError::Unreadable { path, source }
     };
-    let chain = CertificateDer::pem_file_iter(certificate).map_err(unreadable(certificate))?;
+    let read = |path| read_persons_text(path, SETTINGS_BYTES).map_err(Error::Io);
+    let text = read(certificate).map_err(unreadable(certificate))?;
+    let chain = CertificateDer::pem_slice_iter(text.as_bytes());
     let chain = chain.collect::<Result<Vec<_>, _>>().map_err(unreadable(certificate))?;
     if chain.is_empty() {
         return Err(TlsError::Empty(certificate.to_owned()));
     }
-    let key = PrivateKeyDer::from_pem_file(key).map_err(unreadable(key))?;
+    let text = read(key).map_err(unreadable(key))?;
+    let key = PrivateKeyDer::from_pem_slice(text.as_bytes()).map_err(unreadable(key))?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()

@@ -18,8 +18,12 @@ pub struct CdArgs {
 }
 
 pub fn run(args: &CdArgs) -> Result<u8> {
-    let name = if args.name.is_empty() { "--main".to_owned() } else { format!("--link {}", args.name.join(" ")) };
+    let without = match args.name.join(" ").as_str() {
+        "" => "cd \"$(spinney path --main)\"".to_owned(),
+        "-" => "cd -".to_owned(),
+        name => format!("cd \"$(spinney path --link {name})\""),
+    };
     Err(CliError::usage("a program can't change its shell's directory, so `cd` is a function of the shell")
         .hinted("`eval \"$(spinney shell-init bash)\"` defines it (zsh and fish likewise)")
-        .hinted(format!("without it: `cd \"$(spinney path {name})\"`")))
+        .hinted(format!("without it: `{without}`")))
 }

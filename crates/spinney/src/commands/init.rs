@@ -87,10 +87,24 @@ fn write_template(app: &App, path: &Path) -> Result<bool> {
     Ok(true)
 }
 
+/// The options of this command that say which home and account are meant, for a command that starts elsewhere.
+fn options(app: &App) -> Result<Vec<String>> {
+    let absolute =
+        |path: &PathBuf| -> Result<String> { Ok(current_directory()?.join(path).to_string_lossy().into_owned()) };
+    let global = &app.global;
+    let given = [
+        ("--home", global.home.as_ref().map(absolute).transpose()?),
+        ("--config", global.config.as_ref().map(absolute).transpose()?),
+        ("--account", global.account.as_ref().map(ToString::to_string)),
+    ];
+    Ok(given.into_iter().filter_map(|(option, value)| Some([option.to_owned(), value?])).flatten().collect())
+}
+
 /// Gives whether there was anything to write.
 fn write_mcp_settings(app: &App, path: &Path) -> Result<bool> {
     let settings = read(path)?;
-    let merged = mcp_settings::with_server(settings.as_deref()).map_err(|error| stays(path, &error.to_string()))?;
+    let merged = mcp_settings::with_server(settings.as_deref(), &options(app)?)
+        .map_err(|error| stays(path, &error.to_string()))?;
     let Some(merged) = merged else {
         app.ui.say("it names a server `spinney` already; nothing to do");
         return Ok(false);

@@ -121,7 +121,10 @@ fn print_heading(app: &App, context: Option<&Context>, workspaces: &[Workspace],
         None => app.ui.say(format!("all repositories: {}{busy}", plural(live, "workspace"))),
     }
     if workspaces.is_empty() {
-        app.ui.say("make the first with `spinney new --issue 42` or `spinney new \"Add dark mode\"`");
+        app.ui.say(match app.global.is_other_account() && context.is_none() {
+            true => "add a repository with `spinney repo add URL`",
+            false => "make the first with `spinney new --issue 42` or `spinney new \"Add dark mode\"`",
+        });
     }
 }
 

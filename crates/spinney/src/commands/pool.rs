@@ -68,7 +68,10 @@ async fn status(app: &App) -> Result<u8> {
         app.ui.warn(format!("{name}: {}", document::Error::message_of(error)));
     }
     if pools.is_empty() && failed.is_empty() {
-        app.ui.say("no repository yet: run `spinney new --issue 42` in one, or `spinney repo add URL`");
+        app.ui.say(match app.global.is_other_account() {
+            true => "no repository yet: `spinney repo add URL` adds one",
+            false => "no repository yet: run `spinney new --issue 42` in one, or `spinney repo add URL`",
+        });
     }
     for pool in &pools {
         print_status(app, pool);

@@ -94,7 +94,10 @@ async fn ls(app: &App) -> Result<u8> {
         return Ok(0);
     }
     if known.is_empty() {
-        app.ui.say("none yet: run `spinney new --issue 42` in one, or `spinney repo add URL`");
+        app.ui.say(match app.global.is_other_account() {
+            true => "none yet: `spinney repo add URL` adds one",
+            false => "none yet: run `spinney new --issue 42` in one, or `spinney repo add URL`",
+        });
         return Ok(0);
     }
     let mut table = Table::with_header(&["NAME", "WORKSPACES", "WHERE", "REMOTE"]);

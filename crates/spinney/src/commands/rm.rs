@@ -111,7 +111,11 @@ async fn remove(app: &App, engine: &Engine, name: &str, consent: &Consent, dry_r
             Ok(removed.workspace)
         }
         Err(spinney_app::Error::Engine(spinney_engine::Error::Refused { name, reasons })) => {
-            let verdict = Verdict { reasons: reasons.clone(), merge: Merge::Unknown { detail: String::new() } };
+            // What `--force` can't override stands in the refusal alone; what helps names all that has to be allowed.
+            let verdict = match consent {
+                Consent::Force => workspaces::standing(engine, &context, &workspace).await?.verdict,
+                _ => Verdict { reasons: reasons.clone(), merge: Merge::Unknown { detail: String::new() } },
+            };
             let help = what_helps(&workspace, &verdict, &allowed, &trash_for, &around);
             let refusal = CliError::from(spinney_engine::Error::Refused { name, reasons });
             let refusal = refusal.explained(reasons_table(&verdict));

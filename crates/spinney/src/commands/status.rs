@@ -47,7 +47,10 @@ pub async fn run(app: &App, _args: StatusArgs) -> Result<u8> {
         return Ok(0);
     }
     if rows.is_empty() {
-        app.ui.say("no repository yet: run `spinney new --issue 42` in one, or `spinney repo add URL`");
+        app.ui.say(match app.global.is_other_account() {
+            true => "no repository yet: `spinney repo add URL` adds one",
+            false => "no repository yet: run `spinney new --issue 42` in one, or `spinney repo add URL`",
+        });
     } else {
         let mut table = Table::with_header(&["REPOSITORY", "LIVE", "LIMIT", "WARM", "LOST", "BROKEN", "TRASH"]);
         for (repository, workspaces) in &rows {

@@ -24,8 +24,8 @@ impl<T: Into<String>> From<T> for Cell {
     }
 }
 
-/// What a column is cut to at least; the first, which has the names, only when the others are.
-const NARROWEST: usize = 12;
+/// What columns are cut to, one step after the other; the first column, which has the names, at each step after the others.
+const STEPS: [usize; 4] = [12, 8, 6, 4];
 /// A last column with less room than this is not wrapped.
 const WORTH_WRAPPING: usize = 20;
 
@@ -81,12 +81,14 @@ impl Table {
 /// Takes from the widest column until all fit, from the first one last.
 fn narrow(widths: &mut [usize], most: usize) {
     let total = |widths: &[usize]| widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1);
-    while total(widths) > most {
-        let widest =
-            (1..widths.len()).filter(|column| widths[*column] > NARROWEST).max_by_key(|column| widths[*column]);
-        match widest.or_else(|| (0..widths.len()).find(|column| widths[*column] > NARROWEST)) {
-            Some(column) => widths[column] -= 1,
-            None => return,
+    for narrowest in STEPS {
+        while total(widths) > most {
+            let wider = |column: &usize| widths[*column] > narrowest;
+            let widest = (1..widths.len()).filter(wider).max_by_key(|column| widths[*column]);
+            match widest.or_else(|| (0..widths.len()).find(wider)) {
+                Some(column) => widths[column] -= 1,
+                None => break,
+            }
         }
     }
 }
@@ -195,5 +197,16 @@ mod tests {
         let mut narrow = Table::default();
         narrow.row(["a rather long first column".into(), "word ".repeat(20).trim().into()]);
         assert_eq!(plain(&narrow.render_within(Some(30))).lines().count(), 1, "no room to wrap in");
+    }
+
+    #[test]
+    fn many_columns_fit_a_narrow_terminal() {
+        let mut table = Table::with_header(&["ID", "AGENT", "WORK", "STATE", "TOOK", "AGE", "REPOSITORY", "WHAT"]);
+        let row = ["j7k2m9x4qa", "documentation-writer", "task-add-dark-mode", "completed", "12m3s", "3d", "acme/application"];
+        table.row(row.into_iter().chain(["did something useful in many words"]).map(Cell::from));
+        for width in [60, 80, 100] {
+            let shown = anstream::adapter::strip_str(&table.render_within(Some(width))).to_string();
+            assert!(shown.lines().all(|line| line.width() <= width), "{width}:\n{shown}");
+        }
     }
 }

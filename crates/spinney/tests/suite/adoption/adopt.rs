@@ -195,6 +195,20 @@ fn all_unknown_worktrees_are_adopted_at_once_and_a_bad_one_does_not_stop_the_res
 }
 
 #[test]
+fn what_this_home_made_is_not_adopted_but_taken_back_after_its_store_was_lost() {
+    let story = Story::new();
+    let path = story.make(&["--issue", "1"]).path();
+    let home = story.sandbox().spinney_home();
+    for name in ["spinney.db", "spinney.db-wal", "spinney.db-shm"] {
+        let _ = fs::remove_file(home.join(name));
+    }
+    story.cli.run(&["adopt", "--all"]).ok();
+    let shown = story.show("issue-1");
+    assert_eq!((shown.path(), &shown.0["adopted_from"]), (path, &serde_json::Value::Null));
+    assert_eq!((shown.text("kind"), shown.text("key")), ("issue", "1"));
+}
+
+#[test]
 fn a_worktree_inside_the_main_checkout_is_adopted_without_touching_the_checkout() {
     let story = Story::new();
     story.change(|repository| repository.git(&["worktree", "add", "--quiet", "-b", "inside", "trees/inside"]));

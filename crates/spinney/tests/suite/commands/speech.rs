@@ -306,6 +306,32 @@ fn what_is_told_fits_the_case() {
 }
 
 #[test]
+fn what_brings_a_lost_workspace_back_is_told() {
+    let story = Story::new();
+    let path = story.make(&["--issue", "1"]).path();
+    fs::write(path.join("a.txt"), "a").unwrap();
+    story.sandbox().git(&path, &["add", "a.txt"]);
+    story.sandbox().git(&path, &["commit", "--quiet", "--message", "a"]);
+    fs::remove_dir_all(&path).unwrap();
+    story.cli.run(&["ls"]).ok();
+    let why = story.cli.run(&["why", "issue-1"]).ok();
+    assert!(why.stdout.contains("spinney new --issue 1") && !why.stdout.contains("spinney exec"), "{}", why.told());
+    assert!(story.make(&["--issue", "1"]).path().join("a.txt").is_file());
+}
+
+#[test]
+fn what_force_can_not_override_is_told_with_all_that_has_to_be_allowed() {
+    let story = Story::new();
+    let path = story.make(&["--issue", "1"]).path();
+    fs::write(path.join("a.txt"), "a").unwrap();
+    let process = story.sandbox().cli("sleep").in_directory(&path).spawn(&["100"]);
+    let line = "spinney rm issue-1 --allow untracked,in_use";
+    refused(&story.cli, 5, &["rm", "--force", "issue-1"]).says(&["in_use"]).hints(&[line]);
+    story.cli.run(&["rm", "issue-1", "--allow", "untracked,in_use"]).ok();
+    process.kill();
+}
+
+#[test]
 fn a_submodule_on_this_machine_says_what_to_set() {
     let story = Story::new();
     let library = story.sandbox().repository("library");

@@ -270,7 +270,7 @@ fn an_ambiguous_name_lists_its_candidates() {
     for command in ["path", "show", "why", "rm"] {
         let refusal = refused(&elsewhere, 4, &[command, "issue-7"]);
         refusal.says(&["`issue-7` could be any of", one.text("id"), two.text("id"), "local/app", "local/other"]);
-        refusal.hints(&["use one of the ids", "--repo"]);
+        refusal.hints(&["the whole name or the id", "--repo"]);
     }
     // In a repository its own is meant.
     assert_eq!(story.cli.run(&["path", "issue-7"]).ok().stdout.trim_end(), one.text("path"));

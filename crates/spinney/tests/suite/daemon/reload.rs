@@ -76,6 +76,20 @@ impl Place {
 }
 
 #[test]
+fn a_pipe_in_the_place_of_the_file_is_refused_and_holds_nothing_up() {
+    let place = Place::new("");
+    let file = place.workshop.story.sandbox().config_file();
+    fs::remove_file(&file).unwrap();
+    place.workshop.story.sandbox().cli("mkfifo").run(&[file.to_str().unwrap()]).ok();
+    wait_until(|| place.said("configuration not reloaded") > 0, LONG);
+    assert!(place.daemon.said().contains("it is a pipe"), "{}", place.daemon.said());
+    fs::remove_file(&file).unwrap();
+    place.add(&place.second());
+    wait_until(|| place.has_schedule("late"), LONG);
+    place.daemon.terminate();
+}
+
+#[test]
 fn what_is_added_counts_without_a_restart() {
     let place = Place::new("");
     assert!(place.ask("second") >= 400 && !place.has_schedule("late"));

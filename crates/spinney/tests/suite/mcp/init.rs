@@ -33,6 +33,19 @@ fn the_file_is_written_once_and_keeps_what_is_there() {
 }
 
 #[test]
+fn the_home_and_account_of_the_command_are_those_of_the_server() {
+    let story = Story::new();
+    let (home, file) = (story.sandbox().path().join("else"), story.repository.path().join(".mcp.json"));
+    story.change(|_| {
+        story.cli.run(&["--home", home.to_str().unwrap(), "--account", "local", "init", "--mcp"]).ok();
+        let value: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+        let args = &value["mcpServers"]["spinney"]["args"];
+        assert_eq!(*args, serde_json::json!(["--home", home, "--account", "local", "mcp"]));
+        fs::remove_file(&file).unwrap();
+    });
+}
+
+#[test]
 fn in_a_workspace_the_file_is_written_there() {
     let story = Story::new();
     let workspace = story.make(&["--issue", "1"]);

@@ -55,6 +55,43 @@ fn wrong_calls_are_protocol_errors_that_say_why_and_make_nothing() {
 }
 
 #[test]
+fn what_is_no_message_is_answered_also_while_another_answer_is_sent() {
+    let story = Story::new();
+    let mut client = McpClient::start(&story.cli, &["mcp"]);
+    // The answer to the first is on its way while the second is read.
+    for round in 0..200 {
+        let asked = client.begin("ping", &json!({}));
+        let id = 10_000 + round;
+        let call = json!({ "name": "context", "arguments": {}, "_meta": 5 });
+        client.send(&json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": call }));
+        assert!(client.answer(asked)["result"].is_object());
+        let refused = client.answer(id);
+        assert!(refused["error"]["code"].is_i64(), "{refused}");
+    }
+    assert_eq!(client.close().0, 0);
+}
+
+#[test]
+fn who_begins_with_something_else_is_told_in_a_sentence() {
+    let story = Story::new();
+    let mut client = McpClient::silent(&story.cli, &["mcp"]);
+    client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    let (status, said) = client.close();
+    assert_eq!(status, 1);
+    assert!(said.contains("the first message of the client is not `initialize`"), "{said}");
+}
+
+#[test]
+fn a_part_of_a_name_is_answered_with_the_whole_one() {
+    let story = Story::new();
+    story.make(&["--issue", "42"]);
+    let mut client = McpClient::start(&story.cli, &["mcp"]);
+    let refused = client.refused("workspace_why", &json!({ "name": "42" }));
+    assert!(refused["message"].as_str().unwrap().contains("as in `issue-42`"), "{refused}");
+    assert_eq!(client.close().0, 0);
+}
+
+#[test]
 fn what_is_no_message_is_answered_and_the_next_one_is_heard() {
     let story = Story::new();
     let mut client = McpClient::start(&story.cli, &["mcp"]);

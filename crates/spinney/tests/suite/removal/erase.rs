@@ -1,7 +1,7 @@
 //! `trash erase` deletes for good what is left of removed workspaces, after it has said what, and nothing else.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use spinney_testkit::{Cli, Plant, Ran, Tokens};
@@ -200,6 +200,45 @@ fn nothing_is_called_erased_that_is_there_still() {
     let next = story.cli.run(&["ls"]).ok();
     assert!(next.stderr.contains("was finished"), "{}", next.told());
     assert_gone(&story, &work);
+}
+
+#[test]
+fn nothing_is_erased_while_the_trash_is_away() {
+    let story = Story::new();
+    let work = Work::new(&story, "1");
+    work.write("precious.txt", "precious");
+    story.cli.run(&["rm", "issue-1", "--force"]).ok();
+    let (trash, away) = (story.sandbox().spinney_home().join("trash"), story.sandbox().path().join("away"));
+    fs::rename(&trash, &away).unwrap();
+    for more in ["--dry-run", "--yes"] {
+        refused(&story.cli, 1, &["trash", "erase", "issue-1", more]).says(&["the files of issue-1 are not there"]);
+    }
+    let _ = fs::remove_dir(&trash);
+    fs::rename(&away, &trash).unwrap();
+    story.cli.run(&["restore", "issue-1"]).ok();
+    assert_eq!(fs::read_to_string(work.path.join("precious.txt")).unwrap(), "precious");
+}
+
+#[test]
+fn a_workspace_that_is_back_though_the_store_is_older_is_not_called_erased() {
+    let story = Story::new();
+    let work = Work::new(&story, "1");
+    work.write("precious.txt", "precious");
+    story.cli.run(&["rm", "issue-1", "--force"]).ok();
+    let (home, older) = (story.sandbox().spinney_home(), story.sandbox().path().join("older"));
+    fs::create_dir(&older).unwrap();
+    let copy = |from: &Path, to: &Path| {
+        for name in ["spinney.db", "spinney.db-wal", "spinney.db-shm"] {
+            let _ = fs::remove_file(to.join(name));
+            let _ = fs::copy(from.join(name), to.join(name));
+        }
+    };
+    copy(&home, &older);
+    story.cli.run(&["restore", "issue-1"]).ok();
+    copy(&older, &home);
+    refused(&story.cli, 4, &["trash", "erase", "issue-1", "--yes"]).says(&["issue-1 is active"]);
+    story.cli.run(&["cleanup", "orphans"]).ok();
+    assert_eq!(story.show("issue-1").text("status"), "active");
 }
 
 #[test]

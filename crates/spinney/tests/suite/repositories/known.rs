@@ -348,6 +348,60 @@ fn forgetting_a_persons_repository_touches_nothing_on_disk() {
 }
 
 #[test]
+fn a_repository_that_is_gone_with_something_in_the_trash_can_be_forgotten_by_the_advice() {
+    let story = Story::new();
+    make(&story.cli, &["--issue", "1"]);
+    story.cli.run(&["rm", "issue-1"]).ok();
+    let name = known(&story.cli).remove(0);
+    refused(&story.cli, 3, &["repo", "rm", &name]).says(&["1 workspace in the trash"]).hints(&["spinney trash purge"]);
+    fs::rename(story.repository.path(), story.sandbox().path().join("gone")).unwrap();
+    let cli = story.cli.in_directory(story.sandbox().path());
+    let advice = format!("spinney repo rm {name} --force");
+    refused(&cli, 3, &["repo", "rm", &name]).says(&["1 workspace in the trash"]).hints(&[&advice]);
+    cli.run(&["repo", "rm", &name, "--force"]).ok();
+    assert_eq!(known(&cli), Vec::<String>::new());
+}
+
+#[test]
+fn a_repository_inside_a_workspace_is_none_of_its_own() {
+    let story = Story::new();
+    let path = story.make(&["--issue", "1"]).path();
+    let inner = path.join("lib");
+    fs::create_dir(&inner).unwrap();
+    story.sandbox().git(&inner, &["init", "--quiet"]);
+    fs::write(inner.join("f"), "f").unwrap();
+    fs::write(inner.join(".gitattributes"), "* filter=x\n").unwrap();
+    story.sandbox().git(&inner, &["add", "."]);
+    story.sandbox().git(&inner, &["commit", "--quiet", "--message", "inner"]);
+    let mark = story.sandbox().path().join("ran");
+    for key in ["filter.x.smudge", "filter.x.clean", "core.sshCommand"] {
+        story.sandbox().git(&inner, &["config", key, &format!("touch '{}'; cat", mark.display())]);
+    }
+    let before = known(&story.cli);
+    let inside = story.cli.in_directory(&inner);
+    // Who stands in it means the repository of the workspace.
+    for arguments in [&["status"][..], &["ls", "-l"], &["repo", "sync"], &["new", "--issue", "2"]] {
+        inside.run(arguments).ok();
+    }
+    story.cli.run(&["--repo", inner.to_str().unwrap(), "ls"]).ok();
+    assert_eq!(story.show("issue-2").text("repository"), before[0]);
+    refused(&story.cli, 2, &["repo", "add", inner.to_str().unwrap()])
+        .says(&["lies in the workspace issue-1"])
+        .hints(&["a clone of it that stands elsewhere"]);
+    assert_eq!(known(&story.cli), before);
+    assert!(!inner.join(".git/spinney").exists(), "something was written into it");
+    story.cli.run(&["rm", "issue-1", "--force"]).ok();
+    refused(&story.cli, 2, &["repo", "add", &trashed_in(&story, "lib")]).says(&["lies in the workspace issue-1"]);
+    assert!(!mark.exists(), "a setting of it ran");
+}
+
+/// A path in the only tree in the trash.
+fn trashed_in(story: &Story, path: &str) -> String {
+    let mut trees = fs::read_dir(story.sandbox().spinney_home().join("trash")).unwrap();
+    trees.next().unwrap().unwrap().path().join(path).to_str().unwrap().to_owned()
+}
+
+#[test]
 fn a_managed_clones_own_file_is_read_from_its_base_commit() {
     let (sandbox, remote, cli) = with_remote();
     let commit = |text: &str| {
