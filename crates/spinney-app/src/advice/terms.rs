@@ -150,7 +150,7 @@ pub(super) fn terms(advice: &Advice) -> Terms {
 
         // Repositories and remotes.
         Advice::ListRepositories => Terms::each(
-            "`spinney repo ls` shows the known ones, `spinney repo add URL|PATH` adds one (a path only for account `local`)",
+            "`spinney repo ls` shows the known ones, `spinney repo add URL|PATH` adds one",
             "`GET /api/v1/repositories` lists them",
         )
         .in_chat("`/repo` tells which one this is about"),

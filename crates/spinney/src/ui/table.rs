@@ -202,7 +202,15 @@ mod tests {
     #[test]
     fn many_columns_fit_a_narrow_terminal() {
         let mut table = Table::with_header(&["ID", "AGENT", "WORK", "STATE", "TOOK", "AGE", "REPOSITORY", "WHAT"]);
-        let row = ["j7k2m9x4qa", "documentation-writer", "task-add-dark-mode", "completed", "12m3s", "3d", "acme/application"];
+        let row = [
+            "j7k2m9x4qa",
+            "documentation-writer",
+            "task-add-dark-mode",
+            "completed",
+            "12m3s",
+            "3d",
+            "acme/application",
+        ];
         table.row(row.into_iter().chain(["did something useful in many words"]).map(Cell::from));
         for width in [60, 80, 100] {
             let shown = anstream::adapter::strip_str(&table.render_within(Some(width))).to_string();

@@ -53,7 +53,8 @@ fn pages_that_are_shown_at_once_share_one_stream() {
     let desk = Desk::open(Workshop::new(""));
     let (browser, workshop) = (&desk.browser, &desk.workshop);
     workshop.cli.run(&["new", "--issue", "1"]).ok();
-    let url = desk.daemon.url("/workspaces");
+    desk.go_to_repository();
+    let url = browser.url();
     let windows: Vec<_> = (0..TABS).map(|_| browser.open_window(&url)).collect();
     let all_show = |name: &str| {
         for window in &windows {

@@ -360,6 +360,7 @@ fn a_repository_that_is_gone_with_something_in_the_trash_can_be_forgotten_by_the
     refused(&cli, 3, &["repo", "rm", &name]).says(&["1 workspace in the trash"]).hints(&[&advice]);
     cli.run(&["repo", "rm", &name, "--force"]).ok();
     assert_eq!(known(&cli), Vec::<String>::new());
+    fs::rename(story.sandbox().path().join("gone"), story.repository.path()).unwrap();
 }
 
 #[test]
