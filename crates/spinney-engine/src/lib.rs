@@ -53,7 +53,7 @@ mod verdict;
 pub use cleanup::{Caches, CleanedCaches, ClosedWork, DroppedBranch, Kept, Report, What, old_files};
 pub use deliver::{Delivery, UnderDelivery};
 
-pub use create::prepare::Foreseen;
+pub use create::prepare::{Copies, Foreseen};
 pub use engine::notice;
 pub use engine::open::{Engine, EngineOptions};
 pub use engine::threads::EngineThreads;

@@ -28,6 +28,13 @@ pub struct Brought {
     pub directories: BTreeSet<String>,
     /// Files that git does not ignore and that differed from HEAD when `setup` had run.
     pub made: Identities,
+    /// What was ever in copied files, by git's name for it, with the path of each: it is known under any other path, and
+    /// when the file and its source have long changed.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub contents: BTreeMap<String, String>,
+    /// Commits with copied files that a person accepted.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub accepted: BTreeSet<CommitId>,
 }
 
 impl Brought {
@@ -45,6 +52,14 @@ impl Brought {
         self.digests.extend(other.digests);
         self.directories.extend(other.directories);
         self.made.extend(other.made);
+        self.contents.extend(other.contents);
+        self.accepted.extend(other.accepted);
+    }
+
+    /// Whether anything was ever copied.
+    #[must_use]
+    pub fn has_copies(&self) -> bool {
+        !(self.copied.is_empty() && self.directories.is_empty() && self.contents.is_empty())
     }
 }
 
@@ -61,8 +76,8 @@ pub struct Began {
     pub shared: BTreeSet<String>,
     /// What git ignored. A directory that is ignored as a whole has no identity.
     pub ignored: BTreeMap<String, Option<String>>,
-    /// The contents of copied files by git's name for them, with the path of each.
-    #[serde(default)]
+    /// The contents of copied files, as older versions noted them; now in [`Brought::contents`].
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub contents: BTreeMap<String, String>,
     #[serde(default)]
     pub head: Option<CommitId>,

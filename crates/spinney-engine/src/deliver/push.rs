@@ -30,6 +30,30 @@ impl Engine {
         Ok(Some(context.load_push_url(&remote.name).await?))
     }
 
+    /// The commits that the remote had when it was asked last, as far as they are here, by Spinney's own record: what
+    /// `refs/remotes` says anybody could have written. None where there is no remote, or where a push goes to another place
+    /// than was asked.
+    #[boxed]
+    pub async fn fetched_tips(&self, context: &Context) -> Result<Vec<CommitId>> {
+        let Some(remote) = self.remote(context).await? else { return Ok(Vec::new()) };
+        if context.load_push_url(&remote.name).await? != remote.url {
+            return Ok(Vec::new());
+        }
+        Ok(context.load_fetched_tips(&remote.name).await?)
+    }
+
+    /// The same by the remote's word of now. Its base branch is brought here first: it may have gone on.
+    #[boxed]
+    pub async fn remote_tips_with_base(&self, context: &Context, base: Option<&BranchName>) -> Result<Vec<CommitId>> {
+        if let (Some(remote), Some(base)) = (self.remote(context).await?, base) {
+            let wanted = Wanted { branches: vec![base.clone()], ..Wanted::default() };
+            if let Err(error) = self.fetch_from(context, &remote.name, &wanted, Duration::ZERO).await {
+                tracing::debug!(%error, "the base could not be fetched");
+            }
+        }
+        self.remote_tips(context).await
+    }
+
     /// The commits that the remote says it has, as far as they are here; none where there is no remote.
     #[boxed]
     pub async fn remote_tips(&self, context: &Context) -> Result<Vec<CommitId>> {

@@ -194,7 +194,7 @@ impl Engine {
         tree::bring_in(context, workspace).await?;
         fail::point("claim.switched")?;
         let before = &data.member.copied;
-        let carried = copy::carry_over(context, &workspace.path, before, Replace::Unchanged, observer).await?;
+        let carried = copy::carry_over(context, workspace, before, Replace::Unchanged, observer).await?;
         if !carried.digests.is_empty() {
             self.record_copied(&workspace.id, &carried).await?;
         }

@@ -201,7 +201,7 @@ impl Engine {
             }
             // Those that it has already stay; the settings may name others by now.
             self.bring_artifacts(context, &workspace.path, None, &listening).await?;
-            let carried = copy::carry_over(context, &workspace.path, &before, Replace::Always, &listening).await?;
+            let carried = copy::carry_over(context, &workspace, &before, Replace::Always, &listening).await?;
             self.bring_parts(context, tree, &listening).await?;
             self.set_up(context, &workspace, &running.operation.id, &listening).await?;
             // It would hold a workspace that nobody has yet, and later the removal of somebody's.

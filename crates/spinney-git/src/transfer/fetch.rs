@@ -10,6 +10,7 @@
 //! The repository's lock is not taken: remote-tracking refs are nobody's work, and a network is slow. Where a fetch
 //! meets somebody who is making a worktree, it is tried again.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use spinney_core::{BranchName, CommitId, Timestamp, names};
@@ -100,6 +101,21 @@ impl Repository {
     #[must_use]
     pub fn load_known(&self, remote: &str, wanted: &Wanted) -> Option<Known> {
         Record::load(&self.record_path()).remotes.get(remote)?.known(wanted)
+    }
+
+    /// The commits that a remote's branches were at when it was asked last, as far as they are here. Never uses the network.
+    pub async fn load_fetched_tips(&self, remote: &str) -> Result<Vec<CommitId>> {
+        let record = Record::load(&self.record_path()).remotes.remove(remote).unwrap_or_default();
+        let commits: BTreeSet<CommitId> = record.refs.into_values().filter_map(|known| known.commit).collect();
+        self.load_commits_here(&commits).await
+    }
+
+    /// Those of the commits that are here.
+    pub async fn load_commits_here(&self, commits: &BTreeSet<CommitId>) -> Result<Vec<CommitId>> {
+        if commits.is_empty() {
+            return Ok(Vec::new());
+        }
+        Ok(self.load_existing(commits.iter().map(ToString::to_string).collect()).await?.commits)
     }
 
     /// When somebody fetched or cloned by hand, as far as git's own files tell.

@@ -1,27 +1,16 @@
 //! What a person has to look at before a push: commits with a file that Spinney copied, and a branch that lost commits.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 
-use spinney_core::{Brought, CommitId, Dropped, DroppedCommit, HeldFile, Workspace, path_text, text_path};
-use spinney_engine::{Context, Engine, Tree, tip_ref};
-use spinney_git::{Head, ObjectFormat};
+use spinney_core::{Brought, CommitId, Dropped, DroppedCommit, HeldFile, Workspace, path_text};
+use spinney_engine::{Context, Copies, Engine, Tree, tip_ref};
+use spinney_git::{Added, Head, ObjectFormat};
 
 use super::shown;
 use crate::Result;
 
 /// How many files are named.
 const MAX_TOLD: usize = 100;
-/// Of a copied file that is larger, other line ends are not thought of.
-const MAX_CONTENT_BYTES: u64 = 64 << 20;
-
-/// What is known of the files that Spinney copied into a workspace.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Copies<'a> {
-    pub brought: &'a Brought,
-    /// Their contents by git's name for them.
-    pub contents: &'a BTreeMap<String, String>,
-}
 
 /// Commits that are safe without the branch.
 pub(crate) fn safe_commits(workspace: &Workspace) -> Vec<CommitId> {
@@ -29,76 +18,83 @@ pub(crate) fn safe_commits(workspace: &Workspace) -> Vec<CommitId> {
     [workspace.base_commit.clone()].into_iter().chain(pushed).collect()
 }
 
-/// Git's names for what was copied. What is empty, or what the base has too, tells nothing.
-pub(crate) async fn contents_of(
-    context: &Context,
-    workspace: &Workspace,
-    brought: &Brought,
-) -> Result<BTreeMap<String, String>> {
-    let format = ObjectFormat::of(&workspace.base_commit);
-    let mut contents = BTreeMap::new();
-    for path in &brought.copied {
-        let file = workspace.path.join(text_path(path));
-        let Ok(found) = fs::symlink_metadata(&file) else { continue };
-        let names = match found.len() {
-            0 => continue,
-            _ if !found.is_file() => continue,
-            bytes if bytes <= MAX_CONTENT_BYTES => {
-                spinney_git::read_regular(&file, MAX_CONTENT_BYTES).map(|bytes| format.names_of_copy(&bytes))
-            }
-            _ => tokio::task::spawn_blocking(move || format.names_of_large_copy(&file))
-                .await
-                .unwrap_or_else(|error| Err(std::io::Error::other(error))),
-        };
-        contents.extend(names.into_iter().flatten().map(|name| (name, path.clone())));
-    }
-    if !contents.is_empty() {
-        let known = context.load_blobs(&workspace.base_commit).await?;
-        contents.retain(|content, _| !known.contains(content));
-    }
-    Ok(contents)
-}
-
-/// The copied files that commits have which the remote does not have: by their paths, and by what was in them.
+/// Finds the files that Spinney copied into any workspace of the repository, in the commits that a push would bring to the
+/// remote: by their paths, and by what was ever in them.
+///
+/// 1. Without a push, or where Spinney's own record says that the remote has the base, the commits above the base are
+///    looked at. Nothing is found: that is the answer, and no network was needed.
+/// 2. Else the remote is asked what it has, and all other commits are looked at, those below the base too.
+///
+/// What a person accepted is not looked at again.
 pub(crate) async fn find_copied(
     engine: &Engine,
     context: &Context,
     workspace: &Workspace,
     commit: &CommitId,
-    copies: Copies<'_>,
+    copies: &Copies,
+    is_pushed: bool,
 ) -> Result<Vec<HeldFile>> {
-    let mut known = safe_commits(workspace);
-    let found = find_copied_beyond(context, commit, &known, copies).await?;
-    if found.is_empty() {
-        return Ok(found);
+    let base = &workspace.base_commit;
+    if !copies.anywhere.has_copies() || commit == base {
+        return Ok(Vec::new());
     }
-    known.extend(engine.remote_tips(context).await?);
-    find_copied_beyond(context, commit, &known, copies).await
+    let mut known = context.load_commits_here(&copies.anywhere.accepted).await?;
+    known.extend(workspace.metadata.pushed_commit.clone());
+    let is_noted = !is_pushed || leads_to(context, &engine.fetched_tips(context).await?, base).await?;
+    if is_noted || leads_to(context, &known, base).await? {
+        known.push(base.clone());
+        let found = find_beyond(context, commit, &known, &copies.beyond_base).await?;
+        if found.is_empty() || !is_pushed {
+            return Ok(told(found));
+        }
+    }
+    known.extend(engine.remote_tips_with_base(context, workspace.base_branch.as_ref()).await?);
+    let is_base_there = leads_to(context, &known, base).await?;
+    let secrets = if is_base_there { &copies.beyond_base } else { &copies.anywhere };
+    let found = find_beyond(context, commit, &known, secrets).await?;
+    note_contents(engine, workspace, &found, &copies.anywhere).await?;
+    Ok(told(found))
 }
 
-async fn find_copied_beyond(
+/// Notes what is in files that were found by their paths: from here on they are found under any other too.
+async fn note_contents(engine: &Engine, workspace: &Workspace, found: &[Added], anywhere: &Brought) -> Result<()> {
+    let empty = ObjectFormat::of(&workspace.base_commit).name_of_blob(b"");
+    let files = found.iter().map(|added| (added.blob.clone(), path_text(&added.path)));
+    let is_news = |(blob, path): &(String, String)| {
+        *blob != empty && anywhere.copied.contains(path) && !anywhere.contents.contains_key(blob)
+    };
+    let contents: BTreeMap<_, _> = files.filter(is_news).collect();
+    if !contents.is_empty() {
+        engine.record_contents(workspace, contents).await?;
+    }
+    Ok(())
+}
+
+async fn leads_to(context: &Context, tips: &[CommitId], commit: &CommitId) -> Result<bool> {
+    Ok(tips.contains(commit) || context.count_missing(commit, tips).await?.count == 0)
+}
+
+async fn find_beyond(
     context: &Context,
     commit: &CommitId,
     known: &[CommitId],
-    copies: Copies<'_>,
-) -> Result<Vec<HeldFile>> {
-    let Copies { brought, contents } = copies;
-    if contents.is_empty() && brought.copied.is_empty() && brought.directories.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut found: Vec<HeldFile> = Vec::new();
-    for added in context.load_added(commit, known).await? {
-        let is_copied = brought.has_copied(&path_text(&added.path));
-        let path = shown(&added.path);
-        if (is_copied || contents.contains_key(&added.blob))
-            && found.len() < MAX_TOLD
-            && !found.iter().any(|known| known.path == path)
-        {
-            found.push(HeldFile { commit: added.commit, path });
+    secrets: &Brought,
+) -> Result<Vec<Added>> {
+    let mut added = context.load_added(commit, known).await?;
+    added.retain(|file| secrets.has_copied(&path_text(&file.path)) || secrets.contents.contains_key(&file.blob));
+    Ok(added)
+}
+
+fn told(found: Vec<Added>) -> Vec<HeldFile> {
+    let mut files: Vec<HeldFile> = Vec::new();
+    for Added { commit, path, .. } in found {
+        let path = shown(&path);
+        if files.len() < MAX_TOLD && !files.iter().any(|known| known.path == path) {
+            files.push(HeldFile { commit, path });
         }
     }
-    found.sort_by(|one, other| one.path.cmp(&other.path));
-    Ok(found)
+    files.sort_by(|one, other| one.path.cmp(&other.path));
+    files
 }
 
 /// Commits of a branch that are not on it any more, and that no remote has, with the tips that had them.

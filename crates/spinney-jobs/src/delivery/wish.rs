@@ -14,15 +14,12 @@
 use std::path::PathBuf;
 
 use spinney_core::forge::NewPullRequest;
-use spinney_core::{
-    Began, BranchName, Brought, CommitId, ForgeError, Held, LeftOut, LeftOutReason, Workspace, path_text,
-};
-use spinney_engine::{Context, Delivery, Engine, Tree, fail};
+use spinney_core::{Began, BranchName, CommitId, ForgeError, Held, LeftOut, LeftOutReason, Workspace, path_text};
+use spinney_engine::{Context, Copies, Delivery, Engine, Tree, fail};
 use spinney_git::{Changes, Files, Pushed, Unsigned};
 
-use super::held::{self, Copies};
 use super::offer::{closes, first_line, issue_title, offer};
-use super::{branch, shown};
+use super::{branch, held, shown};
 use crate::maintenance::outage::Cut;
 use crate::{Error, Result};
 
@@ -168,8 +165,7 @@ struct Delivering<'a> {
     remote: String,
     tree: Tree,
     branch: BranchName,
-    brought: Brought,
-    contents: std::collections::BTreeMap<String, String>,
+    copies: Copies,
     /// What was written down for the last job there.
     began: Option<Began>,
 }
@@ -193,11 +189,9 @@ impl<'a> Delivering<'a> {
         if let Some(at) = branch::lacking_head(&workspace, &tree, &head).await? {
             return Err(Error::LacksCommits { workspace: workspace.name, at, branch: workspace.branch });
         }
-        let brought = engine.load_brought(context, &workspace).await?;
+        let copies = engine.load_copies(context, &workspace).await?;
         let began = engine.store().read().await?.began(&workspace.id).await?;
-        let mut contents = held::contents_of(context, &workspace, &brought).await?;
-        contents.extend(began.iter().flat_map(|began| began.contents.clone()));
-        Ok(Self { engine, context, workspace, wish, remote, tree, branch, brought, contents, began })
+        Ok(Self { engine, context, workspace, wish, remote, tree, branch, copies, began })
     }
 
     async fn carry_out(mut self) -> Result<Delivered> {
@@ -275,9 +269,9 @@ impl<'a> Delivering<'a> {
         for (path, identity) in &files.changed {
             let text = path_text(path);
             let content = identity.split_once(' ').map_or("", |(_, content)| content);
-            let reason = if self.brought.has_copied(&text) || self.contents.contains_key(content) {
+            let reason = if self.copies.has(&text, content) {
                 LeftOutReason::Copied
-            } else if !self.wish.all && self.brought.made.get(&text) == Some(identity) {
+            } else if !self.wish.all && self.copies.brought.made.get(&text) == Some(identity) {
                 LeftOutReason::SetUp
             } else {
                 wanted.push(path.clone());
@@ -329,12 +323,14 @@ impl<'a> Delivering<'a> {
 
     /// Why a commit is held for a person; nothing where they have looked at it.
     async fn held(&self, commit: &CommitId) -> Result<Option<Error>> {
+        let (engine, context, workspace) = (self.engine, self.context, &self.workspace);
         if self.wish.accept_held.as_ref() == Some(commit) {
+            if !self.wish.dry_run && self.copies.anywhere.has_copies() {
+                engine.record_accepted(workspace, commit).await?;
+            }
             return Ok(None);
         }
-        let (engine, context, workspace) = (self.engine, self.context, &self.workspace);
-        let copies = Copies { brought: &self.brought, contents: &self.contents };
-        let copied = held::find_copied(engine, context, workspace, commit, copies).await?;
+        let copied = held::find_copied(engine, context, workspace, commit, &self.copies, true).await?;
         let tips = match &self.began {
             Some(Began { left: Some(left), .. }) => left.dropped.clone(),
             Some(Began { left: None, tips, .. }) => tips.clone(),

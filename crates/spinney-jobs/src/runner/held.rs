@@ -9,7 +9,7 @@ use spinney_core::{Advice, Began, CommitId, Dropped, Held, HeldFile, Push, Works
 use spinney_engine::Tree;
 
 use super::{End, Run, Step, Why};
-use crate::delivery::held::{Copies, find_copied, find_dropped, safe_commits};
+use crate::delivery::held::{find_copied, find_dropped, safe_commits};
 use crate::told::{Copied, Failure, Warning};
 
 impl Run<'_> {
@@ -34,9 +34,16 @@ impl Run<'_> {
     pub(super) async fn hold(&mut self, workspace: &Workspace, tree: &Tree, commit: &CommitId) -> Step<()> {
         self.job.outcome.held = None;
         let is_dropped = !self.find_dropped(workspace, tree).await?.is_empty();
-        let copied = self.find_copied(workspace, commit).await?;
+        let has_copies = self.stock.as_ref().is_some_and(|stock| stock.copies.anywhere.has_copies());
+        let is_pushed = has_copies
+            && self.agent.config.workspace.push_on_success
+            && self.jobs.engine.remote(&self.context).await?.is_some();
+        let copied = self.find_copied(workspace, commit, is_pushed).await?;
         if self.job.outcome.accepted.as_ref() == Some(commit) {
             self.job.outcome.dropped = None;
+            if !copied.is_empty() {
+                self.jobs.engine.record_accepted(workspace, commit).await?;
+            }
             return Ok(());
         }
         let job = self.job.id.clone();
@@ -45,8 +52,6 @@ impl Run<'_> {
             let name = workspace.name.clone();
             let paths: BTreeSet<String> = copied.iter().map(|file| file.path.clone()).collect();
             let paths = paths.into_iter().collect();
-            let is_pushed =
-                self.agent.config.workspace.push_on_success && self.jobs.engine.remote(&self.context).await?.is_some();
             if is_pushed {
                 held = Some(Copied { workspace: name, paths, first: copied[0].commit.clone() });
                 advice.extend([
@@ -71,11 +76,9 @@ impl Run<'_> {
         Err(End::Failed(Why::new(Failure::Held { copied: held, dropped }, advice)))
     }
 
-    /// The copied files that commits have which the remote does not have: by their paths, and by what was in them.
-    async fn find_copied(&self, workspace: &Workspace, commit: &CommitId) -> Step<Vec<HeldFile>> {
+    async fn find_copied(&self, workspace: &Workspace, commit: &CommitId, is_pushed: bool) -> Step<Vec<HeldFile>> {
         let Some(stock) = &self.stock else { return Ok(Vec::new()) };
-        let copies = Copies { brought: &stock.brought, contents: &stock.began.contents };
-        Ok(find_copied(self.jobs.engine, &self.context, workspace, commit, copies).await?)
+        Ok(find_copied(self.jobs.engine, &self.context, workspace, commit, &stock.copies, is_pushed).await?)
     }
 
     /// When the job is over: drops the pins of what is still on the branch, and gives what is not.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use spinney_core::config::OnDirty;
 use spinney_core::{Began, Brought, CommitId, Identities, JobId, LeftOutReason};
+use spinney_engine::Copies;
 
 /// A workspace's files as they are now.
 #[derive(Debug, Clone, Default)]
@@ -13,14 +14,12 @@ pub(crate) struct Now {
     /// What differs from HEAD.
     pub changed: Identities,
     pub ignored: BTreeMap<String, Option<String>>,
-    /// The contents of copied files.
-    pub contents: BTreeMap<String, String>,
 }
 
 /// What is written down before a job's session begins. `previous` is what was written down for the last job in the same
 /// workspace, or for an earlier attempt of this one.
 pub(crate) fn begin(job: &JobId, now: Now, previous: Option<Began>, brought: &Brought) -> Began {
-    let Now { at_ns, head, changed, ignored, mut contents } = now;
+    let Now { at_ns, head, changed, ignored } = now;
     let mut began = Began {
         job: job.clone(),
         at_ns,
@@ -49,14 +48,12 @@ pub(crate) fn begin(job: &JobId, now: Now, previous: Option<Began>, brought: &Br
         }
     }
     if let Some(previous) = previous {
-        contents.extend(previous.contents.clone());
         let goes_on = previous.job == *job && previous.left.as_ref().is_none_or(|left| !left.completed);
         began.tips = tips(&began, &previous, goes_on);
         if goes_on {
             (began.at_ns, began.ignored, began.head) = (previous.at_ns, previous.ignored, previous.head);
         }
     }
-    began.contents = contents;
     began
 }
 
@@ -126,14 +123,14 @@ pub(crate) enum Fate {
 /// Decides about one file. `is_older` tells whether it was last written before the job began.
 pub(crate) fn fate(
     began: &Began,
-    brought: &Brought,
+    copies: &Copies,
     on_dirty: OnDirty,
     path: &str,
     identity: &String,
     is_older: impl Fn() -> bool,
 ) -> Fate {
     let content = identity.split_once(' ').map_or("", |(_, content)| content);
-    if brought.has_copied(path) || began.contents.contains_key(content) {
+    if copies.has(path, content) {
         return Fate::LeftOut(LeftOutReason::Copied);
     }
     let found = began.found.get(path);
@@ -230,7 +227,7 @@ mod tests {
         let now = Now { ignored: ignored.into(), ..now(&[]) };
         let began = begin(&JobId::generate(), now, None, &Brought::default());
         let left_out = |path: &str, identity: &str, is_older: bool| {
-            let fate = fate(&began, &Brought::default(), OnDirty::Keep, path, &identity.to_owned(), || is_older);
+            let fate = fate(&began, &Copies::default(), OnDirty::Keep, path, &identity.to_owned(), || is_older);
             fate == Fate::LeftOut(LeftOutReason::ThereBefore)
         };
         assert!(left_out(".env", "100644 a", false) && !left_out(".env", "100644 b", true));

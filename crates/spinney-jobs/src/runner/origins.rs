@@ -20,13 +20,12 @@ use spinney_core::config::OnDirty;
 use spinney_core::{
     Advice, Began, Brought, Identities, JobStatus, Left, LeftOut, LeftOutReason, Workspace, path_text, text_path,
 };
-use spinney_engine::{Tree, fail};
+use spinney_engine::{Copies, Tree, fail};
 use spinney_git::Files;
 use tokio::time::sleep;
 
 use super::setup::JobPlace;
 use super::{End, Run, Step, Why};
-use crate::delivery::held::contents_of;
 use crate::delivery::shown;
 use crate::maintenance::outage::through;
 use crate::runner::origin::{self, Fate, Now};
@@ -39,7 +38,7 @@ const MAX_TOLD: usize = 1000;
 #[derive(Debug)]
 pub(super) struct Stock {
     pub began: Began,
-    pub brought: Brought,
+    pub copies: Copies,
     /// What differed from HEAD before the hooks ran.
     before_hooks: Identities,
     /// Whether nothing was written down for this job before.
@@ -52,21 +51,19 @@ impl Run<'_> {
         let Some(workspace) = place.workspace() else { return Ok(()) };
         let tree = self.context.require_tree(workspace)?;
         let engine = self.jobs.engine;
-        let load = async || Ok::<_, End>(engine.load_brought(&self.context, workspace).await?);
-        let brought = through(load).await?;
+        let copies = through(async || Ok::<_, End>(engine.load_copies(&self.context, workspace).await?)).await?;
         let files = tree.load_files(true).await?;
-        let contents = contents_of(&self.context, workspace, &brought).await?;
         let changed = texts(&files);
         let (at_ns, ignored) = (now_ns(), ignored_texts(&files));
-        let now = Now { at_ns, head: files.head, changed: changed.clone(), ignored, contents };
+        let now = Now { at_ns, head: files.head, changed: changed.clone(), ignored };
         let previous = through(async || Ok::<_, End>(engine.store().read().await?.began(&workspace.id).await?)).await?;
-        let began = origin::begin(&self.job.id, now, previous, &brought);
+        let began = origin::begin(&self.job.id, now, previous, &copies.brought);
         if !self.job.outcome.finished && self.agent.config.workspace.on_dirty == OnDirty::Refuse {
-            refuse_dirty(workspace, &began, &brought)?;
+            refuse_dirty(workspace, &began, &copies.brought)?;
         }
         let finished = self.job.outcome.finished;
         let is_first = began.at_ns == at_ns;
-        self.stock = Some(Stock { began, brought, before_hooks: changed, is_first });
+        self.stock = Some(Stock { began, copies, before_hooks: changed, is_first });
         if finished { self.write_stock(workspace).await } else { Ok(()) }
     }
 
@@ -77,7 +74,7 @@ impl Run<'_> {
         let Some(stock) = self.stock.as_mut() else { return Ok(()) };
         if has_hooks {
             let files = self.context.require_tree(workspace)?.load_files(true).await?;
-            origin::add_hooks(&mut stock.began, &stock.before_hooks, texts(&files), &stock.brought);
+            origin::add_hooks(&mut stock.began, &stock.before_hooks, texts(&files), &stock.copies.brought);
             if stock.is_first {
                 (stock.began.ignored, stock.began.at_ns) = (ignored_texts(&files), now_ns());
             }
@@ -115,6 +112,10 @@ impl Run<'_> {
 
     /// Commits what the agent left over.
     pub(super) async fn commit_left_over(&mut self, workspace: &Workspace, tree: &Tree) -> Step<()> {
+        if let Some(stock) = self.stock.as_mut() {
+            // Other workspaces may have been made meanwhile, and their commits taken in.
+            self.jobs.engine.load_copies_again(&self.context, workspace, &mut stock.copies).await?;
+        }
         let Some(stock) = &self.stock else { return Ok(()) };
         let on_dirty = self.agent.config.workspace.on_dirty;
         let (mut shared, mut left_out) = (Vec::new(), Vec::new());
@@ -122,7 +123,7 @@ impl Run<'_> {
             let mut wanted = Vec::new();
             for (path, identity) in &files.changed {
                 let is_older = || is_older(&workspace.path.join(path), stock.began.at_ns);
-                match origin::fate(&stock.began, &stock.brought, on_dirty, &path_text(path), identity, is_older) {
+                match origin::fate(&stock.began, &stock.copies, on_dirty, &path_text(path), identity, is_older) {
                     Fate::Taken { shared: is_shared } => {
                         wanted.push(path.clone());
                         shared.extend(is_shared.then(|| shown(path)));
@@ -207,7 +208,7 @@ impl Run<'_> {
     }
 
     async fn try_is_untouched(&self, workspace: &Workspace) -> Step<bool> {
-        let Some(Stock { brought, .. }) = &self.stock else { return Ok(false) };
+        let Some(Stock { copies: Copies { brought, .. }, .. }) = &self.stock else { return Ok(false) };
         let tree = self.context.require_tree(workspace)?;
         let Some(head) = tree.load_head().await?.commit().cloned() else { return Ok(false) };
         if self.context.load_changes(&workspace.base_commit, &head).await?.commits > 0 {
@@ -227,7 +228,7 @@ impl Run<'_> {
         let mut files = Identities::new();
         if !completed {
             files = texts(&tree.load_files(false).await?);
-            let (began, brought) = (&stock.began, &stock.brought);
+            let (began, brought) = (&stock.began, &stock.copies.brought);
             files.retain(|path, identity| began.found.get(path) != Some(identity) && !brought.has_copied(path));
         }
         stock.began.left = Some(Left { files, head, dropped, completed });

@@ -1,6 +1,6 @@
 //! Whose the files of a workspace are.
 
-use spinney_core::{Began, Brought, WorkspaceId};
+use spinney_core::{Began, Brought, RepositoryId, WorkspaceId};
 
 use crate::database::row::Reader;
 use crate::{Connection, Error};
@@ -11,6 +11,16 @@ impl Connection {
         let query = sqlx::query("SELECT workspace_id, record FROM brought WHERE workspace_id = $1");
         let row = self.fetch_optional(query.bind(workspace.as_str())).await?;
         row.map(|row| record("brought", &row)).transpose()
+    }
+
+    /// Loads what Spinney put into each workspace of a repository, the removed ones among them.
+    pub async fn brought_in_all(&mut self, repository: &RepositoryId) -> Result<Vec<Brought>, Error> {
+        let query = sqlx::query(
+            "SELECT b.workspace_id, b.record FROM brought b JOIN workspaces w ON w.id = b.workspace_id
+             WHERE w.repository_id = $1",
+        );
+        let rows = self.fetch_all(query.bind(repository.as_str())).await?;
+        rows.iter().map(|row| record("brought", row)).collect()
     }
 
     /// Notes what Spinney put into a workspace.

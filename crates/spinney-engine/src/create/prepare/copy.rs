@@ -10,8 +10,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 use sha2::{Digest, Sha256};
-use spinney_core::path_text;
-use spinney_git::{SETTINGS_BYTES, open_regular_beneath, read_regular_text};
+use spinney_core::{Workspace, path_text, text_path};
+use spinney_git::{ObjectFormat, SETTINGS_BYTES, open_regular_beneath, read_regular, read_regular_text};
 
 use super::include;
 use crate::notice::{Notice, Observer, Phase, Warning};
@@ -24,6 +24,9 @@ const INCLUDE_FILE: &str = ".worktreeinclude";
 /// How much of a file is copied at once.
 const PIECE_BYTES: usize = 128 * 1024;
 
+/// Of a copied file that is larger, other line ends are not thought of.
+const MAX_CONTENT_BYTES: u64 = 64 << 20;
+
 /// Each file that was carried over, with a stamp of its source and one of the copy.
 pub(crate) type Stamps = BTreeMap<String, String>;
 
@@ -34,6 +37,8 @@ pub(crate) struct Carried {
     pub stamps: Stamps,
     /// Digests of what was copied just now.
     pub digests: BTreeMap<String, String>,
+    /// The same by git's names, each with its path.
+    pub contents: BTreeMap<String, String>,
 }
 
 /// What becomes of a copy whose source has changed since.
@@ -48,12 +53,13 @@ pub(crate) enum Replace {
 /// Carries the files over; those that were `before` only where their source has changed since.
 pub(crate) async fn carry_over(
     context: &Context,
-    tree: &Path,
+    workspace: &Workspace,
     before: &Stamps,
     replace: Replace,
     observer: &dyn Observer,
 ) -> Result<Carried> {
     let mut carried = Carried::default();
+    let (tree, format) = (workspace.path.as_path(), ObjectFormat::of(&workspace.base_commit));
     let Some(root) = context.root() else { return Ok(carried) };
     let patterns = load_patterns(context, root)?;
     if patterns.is_empty() {
@@ -81,6 +87,7 @@ pub(crate) async fn carry_over(
             Err(reason) => observer(Notice::Warning(Warning::NotCopied { path: file, reason })),
             Ok(digest) => {
                 carried.stamps.insert(name.clone(), format!("{source} {}", stamp_of(&copy)));
+                carried.contents.extend(contents_of(tree, [&name], format));
                 carried.digests.insert(name, digest);
             }
         }
@@ -196,6 +203,29 @@ pub(crate) fn is_as_copied(tree: &Path, file: &Path, digest: &str) -> bool {
         _ => return false,
     };
     now.is_ok_and(|now| now == digest)
+}
+
+/// Git's names for what is in files, each with its path. What is empty, or can't be read, tells nothing.
+pub(crate) fn contents_of<'a>(
+    root: &Path,
+    paths: impl IntoIterator<Item = &'a String>,
+    format: ObjectFormat,
+) -> BTreeMap<String, String> {
+    let mut contents = BTreeMap::new();
+    for path in paths {
+        let file = root.join(text_path(path));
+        let Ok(found) = fs::symlink_metadata(&file) else { continue };
+        let names = match found.len() {
+            0 => continue,
+            _ if !found.is_file() => continue,
+            bytes if bytes <= MAX_CONTENT_BYTES => {
+                read_regular(&file, MAX_CONTENT_BYTES).map(|bytes| format.names_of_copy(&bytes))
+            }
+            _ => format.names_of_large_copy(&file),
+        };
+        contents.extend(names.into_iter().flatten().map(|name| (name, path.clone())));
+    }
+    contents
 }
 
 /// Whether a directory between `root` and the file is a link.

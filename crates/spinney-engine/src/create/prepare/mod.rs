@@ -8,6 +8,7 @@ mod include;
 pub(crate) mod ports;
 pub(crate) mod setup;
 
+pub use brought::Copies;
 pub(crate) use copy::leaves_tree;
 pub use include::Foreseen;
 
@@ -35,7 +36,7 @@ impl Engine {
         operation: &OperationId,
         observer: &dyn Observer,
     ) -> Result<()> {
-        let carried = copy::carry_over(context, &workspace.path, &Stamps::new(), Replace::Always, observer).await?;
+        let carried = copy::carry_over(context, workspace, &Stamps::new(), Replace::Always, observer).await?;
         self.bring_parts(context, worktree, observer).await?;
         self.set_up(context, workspace, operation, observer).await?;
         self.record_brought(context, workspace, worktree, &carried).await

@@ -205,9 +205,14 @@ impl Context {
         self.git.load_added(tip, known).await
     }
 
-    /// The names of all blobs of a commit.
+    /// Those of the commits that are here.
     #[boxed]
-    pub async fn load_blobs(&self, commit: &CommitId) -> Result<BTreeSet<String>> {
+    pub async fn load_commits_here(&self, commits: &BTreeSet<CommitId>) -> Result<Vec<CommitId>> {
+        self.git.load_commits_here(commits).await
+    }
+
+    /// The names of all blobs of a commit.
+    pub(crate) async fn load_blobs(&self, commit: &CommitId) -> Result<BTreeSet<String>> {
         self.git.load_blobs(commit).await
     }
 
@@ -290,6 +295,10 @@ impl Context {
         credential: Option<&Credential>,
     ) -> Result<Vec<CommitId>> {
         self.git.load_remote_tips(remote, credential).await
+    }
+
+    pub(crate) async fn load_fetched_tips(&self, remote: &str) -> Result<Vec<CommitId>> {
+        self.git.load_fetched_tips(remote).await
     }
 
     pub(crate) async fn load_push_url(&self, remote: &str) -> Result<String> {

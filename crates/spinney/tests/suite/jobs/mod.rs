@@ -4,6 +4,7 @@ mod abandoned;
 mod agents;
 mod cancelled;
 mod cli;
+mod copied;
 #[cfg(feature = "fail-points")]
 mod death;
 mod delivery;
