@@ -314,6 +314,9 @@ pub(super) fn terms(advice: &Advice) -> Terms {
         Advice::UnlockToAdopt { path } => {
             Terms::same(format!("if no Spinney process is creating it, `git worktree unlock {path}` allows it to be adopted"))
         }
+        Advice::LockWorktree { path } => Terms::same(format!(
+            "`git worktree lock {path}`, by a user who may write in its repository, keeps its work; then it can be removed"
+        )),
         Advice::ListAdoptable => Terms::same("`git worktree list` shows the linked worktrees that can be adopted"),
         Advice::NoteTheMove { from, to } => Terms::each(
             format!(
