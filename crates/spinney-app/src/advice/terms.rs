@@ -332,8 +332,9 @@ pub(super) fn terms(advice: &Advice) -> Terms {
              `git worktree prune` forgets it (after `git worktree unlock {path}`, where it is locked)"
         )),
         Advice::RepairLinks => Terms::each(
-            "`git worktree repair` in the main checkout mends a broken link; `spinney doctor` shows them all",
-            "`git worktree repair` in the main checkout mends a broken link",
+            "`git worktree repair PATH` in the main checkout, with the workspace's path, mends a broken link; `spinney doctor` \
+             shows them all",
+            "`git worktree repair PATH` in the main checkout, with the workspace's path, mends a broken link",
         ),
         Advice::TakeInOrphans => Terms::each(
             "if that is a workspace the store does not know, `spinney cleanup orphans` registers it",
