@@ -104,6 +104,7 @@ pub enum Advice {
     ChooseBranchOrPattern,
     SwitchMainCheckout,
     UnlockToAdopt { path: String },
+    LockWorktree { path: String },
     ListAdoptable,
     NoteTheMove { from: String, to: String },
     RepairOrPrune { path: String },

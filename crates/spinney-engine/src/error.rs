@@ -213,6 +213,9 @@ pub enum Error {
     StillUsed { name: WorkspaceName, by: String },
     #[error("{name} holds the repository {repository}, which has live workspaces: {live}")]
     RepositoryInside { name: WorkspaceName, repository: RepositoryName, live: WorkspaceName },
+    /// A linked worktree lies in the tree: without a lock, a prune in its repository would take its work.
+    #[error("{name} holds the worktree `{}`, which can't be locked in its repository", .worktree.display())]
+    WorktreeInside { name: WorkspaceName, worktree: PathBuf, source: io::Error },
     #[error("`{}` is mounted inside {name}", .mount.display())]
     MountInside { name: WorkspaceName, mount: PathBuf },
     #[error(
@@ -306,6 +309,7 @@ impl Error {
             Self::Limit { .. }
             | Self::LowDisk { .. }
             | Self::Refused { .. }
+            | Self::WorktreeInside { .. }
             | Self::RepositoryInUse { .. }
             | Self::RepositoryHasTrash { .. } => ErrorKind::Blocked,
             Self::UnknownRepository { .. }
@@ -404,6 +408,7 @@ impl Error {
             Self::RepositoryInside { repository, .. } => {
                 Advice::EmptyRepositoryFirst { repository: repository.clone() }
             }
+            Self::WorktreeInside { worktree, .. } => Advice::LockWorktree { path: text(worktree) },
             Self::Busy { .. } => Advice::WaitAndRepeat,
             Self::JobRuns { job, .. } => Advice::Cancel { job: job.clone() },
             Self::DiskFull { .. } => Advice::FreeSpace,

@@ -314,6 +314,9 @@ pub(super) fn terms(advice: &Advice) -> Terms {
         Advice::UnlockToAdopt { path } => {
             Terms::same(format!("if no Spinney process is creating it, `git worktree unlock {path}` allows it to be adopted"))
         }
+        Advice::LockWorktree { path } => Terms::same(format!(
+            "`git worktree lock {path}`, by a user who may write in its repository, keeps its work; then it can be removed"
+        )),
         Advice::ListAdoptable => Terms::same("`git worktree list` shows the linked worktrees that can be adopted"),
         Advice::NoteTheMove { from, to } => Terms::each(
             format!(
@@ -329,8 +332,9 @@ pub(super) fn terms(advice: &Advice) -> Terms {
              `git worktree prune` forgets it (after `git worktree unlock {path}`, where it is locked)"
         )),
         Advice::RepairLinks => Terms::each(
-            "`git worktree repair` in the main checkout mends a broken link; `spinney doctor` shows them all",
-            "`git worktree repair` in the main checkout mends a broken link",
+            "`git worktree repair PATH` in the main checkout, with the workspace's path, mends a broken link; `spinney doctor` \
+             shows them all",
+            "`git worktree repair PATH` in the main checkout, with the workspace's path, mends a broken link",
         ),
         Advice::TakeInOrphans => Terms::each(
             "if that is a workspace the store does not know, `spinney cleanup orphans` registers it",

@@ -98,6 +98,7 @@ fn every() -> Vec<Advice> {
         Advice::ChooseBranchOrPattern,
         Advice::SwitchMainCheckout,
         Advice::UnlockToAdopt { path: "/srv/x".to_owned() },
+        Advice::LockWorktree { path: "/srv/x".to_owned() },
         Advice::ListAdoptable,
         Advice::NoteTheMove { from: "/srv/x".to_owned(), to: "/srv/x".to_owned() },
         Advice::RepairOrPrune { path: "/srv/x".to_owned() },

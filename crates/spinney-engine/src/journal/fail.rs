@@ -23,6 +23,8 @@ pub const POINTS: &[&str] = &[
     "undo.settled",
     "remove.recorded",
     "remove.pinned",
+    "remove.inside-noted",
+    "remove.inside-locked",
     "remove.moving",
     "remove.marked",
     "remove.tree-moved",

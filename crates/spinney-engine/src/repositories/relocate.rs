@@ -5,10 +5,11 @@
 //! 2. The rows: where the clone and the workspaces are. Until that is written, the next command finds the same and does it
 //!    again; done twice it changes nothing.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use spinney_core::{Event, Repository, Workspace};
+use spinney_core::{Event, Repository, Workspace, WorkspaceId};
 use spinney_git::{POINTER_BYTES, read_regular_text};
 use spinney_store::Ownable;
 
@@ -47,7 +48,10 @@ impl Engine {
             _ => Moved { from: repository.common_dir.clone(), to: git.common_dir().to_owned() },
         };
         let lock = git.lock("follow").await?;
-        mend(git.common_dir(), &moved)?;
+        // With the home that was moved too, rows are ahead of the pointers, which nobody could reach then.
+        let rows = self.workspaces(Some(&repository.id), Among::All).await?;
+        let places = rows.into_iter().map(|row| (row.id, moved.place(&row.path))).collect();
+        mend(git.common_dir(), &moved, &places)?;
         let now = Repository {
             common_dir: git.common_dir().to_owned(),
             root: git.root().map(Path::to_owned),
@@ -98,7 +102,7 @@ impl Engine {
                     ..repository.clone()
                 };
                 if now.common_dir.is_dir() {
-                    mend(&now.common_dir, &moved)?;
+                    mend(&now.common_dir, &moved, &BTreeMap::new())?;
                 }
                 let mut db = self.store.write().await?;
                 if now != repository {
@@ -131,43 +135,77 @@ pub(crate) fn retire_copied(common_dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Makes the pointers of a clone's workspaces lead to where things are now.
-fn mend(common_dir: &Path, moved: &Moved) -> Result<()> {
+/// Makes the pointers of a clone's workspaces lead to where things are now. `places` says where the trees of some are that did
+/// not move with `moved`.
+///
+/// The pointer to the tree comes last: a death before it finds all as it was.
+fn mend(common_dir: &Path, moved: &Moved, places: &BTreeMap<WorkspaceId, PathBuf>) -> Result<()> {
     for admin_dir in tree::all_admin_dirs_in(common_dir)? {
         let Some(mut marker) = Marker::load(&admin_dir) else { continue };
-        let Some(tree) = mend_pointer(&admin_dir.join("gitdir"), "", moved)?.and_then(|file| {
-            let tree = file.parent()?.to_owned();
-            tree.is_dir().then_some(tree)
-        }) else {
+        let pointer = admin_dir.join("gitdir");
+        let mut moves = vec![moved.clone()];
+        let Some(led_to) = target(&pointer, "", &moves).and_then(|(_, file)| Some(file.parent()?.to_owned())) else {
             continue;
         };
-        mend_pointer(&tree.join(".git"), "gitdir: ", moved)?;
-        if moved.place(&marker.path) != marker.path {
-            marker.path = moved.place(&marker.path);
+        let tree = match places.get(&marker.id) {
+            // Only one that leads back here is the workspace's.
+            Some(place) if !led_to.is_dir() => {
+                moves.push(Moved { from: led_to, to: place.clone() });
+                let back = target(&place.join(".git"), "gitdir: ", &moves);
+                if back.is_none_or(|(_, back)| back != admin_dir) {
+                    continue;
+                }
+                place.clone()
+            }
+            _ if led_to.is_dir() => led_to,
+            _ => continue,
+        };
+        mend_pointer(&tree.join(".git"), "gitdir: ", &moves)?;
+        mend_submodules(&admin_dir, &tree, &moves)?;
+        let path = now_at(&moves, &marker.path);
+        if path != marker.path {
+            marker.path = path;
             marker.write(&admin_dir)?;
         }
-        mend_submodules(&admin_dir, &tree, moved)?;
+        mend_pointer(&pointer, "", &moves)?;
     }
     Ok(())
 }
 
-/// Makes one pointer lead to the new place, where it led to the old one. Gives where it leads.
-fn mend_pointer(file: &Path, prefix: &str, moved: &Moved) -> Result<Option<PathBuf>> {
-    let Ok(text) = read_regular_text(file, POINTER_BYTES) else { return Ok(None) };
-    let Some(named) = text.trim_end().strip_prefix(prefix).filter(|named| !named.is_empty()) else { return Ok(None) };
+/// Where a path is after one of these moves.
+fn now_at(moves: &[Moved], path: &Path) -> PathBuf {
+    let moved = moves.iter().find(|moved| path.starts_with(&moved.from));
+    moved.map_or_else(|| path.to_owned(), |moved| moved.place(path))
+}
+
+/// Where a path was before them.
+fn was_at(moves: &[Moved], path: &Path) -> PathBuf {
+    let back: Vec<Moved> = moves.iter().map(|moved| Moved { from: moved.to.clone(), to: moved.from.clone() }).collect();
+    now_at(&back, path)
+}
+
+/// What a pointer says, and where that is now.
+fn target(file: &Path, prefix: &str, moves: &[Moved]) -> Option<(PathBuf, PathBuf)> {
+    let text = read_regular_text(file, POINTER_BYTES).ok()?;
+    let named = text.trim_end().strip_prefix(prefix).filter(|named| !named.is_empty())?;
     // A relative one was right where the file was.
+    let before = was_at(moves, file.parent().unwrap_or(file));
+    Some((PathBuf::from(named), now_at(moves, &disk::lexical(&before.join(named)))))
+}
+
+/// Makes one pointer lead to the new place, where it led to the old one.
+fn mend_pointer(file: &Path, prefix: &str, moves: &[Moved]) -> Result<()> {
+    let Some((named, leads_to)) = target(file, prefix, moves) else { return Ok(()) };
     let directory = file.parent().unwrap_or(file);
-    let before = Moved { from: moved.to.clone(), to: moved.from.clone() }.place(directory);
-    let leads_to = moved.place(&disk::lexical(&before.join(named)));
-    if Path::new(named) != leads_to && disk::lexical(&directory.join(named)) != leads_to {
+    if named != leads_to && disk::lexical(&directory.join(&named)) != leads_to {
         let text = format!("{prefix}{}\n", leads_to.display());
         disk::write_durably(file, text.as_bytes()).map_err(Error::files(file, "written"))?;
     }
-    Ok(Some(leads_to))
+    Ok(())
 }
 
 /// The same for the submodules of a workspace, whose git dirs lie in its own, at any depth.
-fn mend_submodules(admin_dir: &Path, tree: &Path, moved: &Moved) -> Result<()> {
+fn mend_submodules(admin_dir: &Path, tree: &Path, moves: &[Moved]) -> Result<()> {
     let mut waiting = vec![admin_dir.join("modules")];
     while let Some(directory) = waiting.pop() {
         for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
@@ -183,12 +221,11 @@ fn mend_submodules(admin_dir: &Path, tree: &Path, moved: &Moved) -> Result<()> {
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         let Some(line) = lines.iter_mut().find(|line| line.trim_start().starts_with("worktree = ")) else { continue };
         let named = line.trim_start().trim_start_matches("worktree = ").to_owned();
-        let before = Moved { from: moved.to.clone(), to: moved.from.clone() }.place(&directory);
-        let module = moved.place(&disk::lexical(&before.join(&named)));
+        let module = now_at(moves, &disk::lexical(&was_at(moves, &directory).join(&named)));
         if !module.starts_with(tree) || !module.is_dir() {
             continue;
         }
-        mend_pointer(&module.join(".git"), "gitdir: ", moved)?;
+        mend_pointer(&module.join(".git"), "gitdir: ", moves)?;
         if disk::lexical(&directory.join(&named)) != module {
             *line = format!("\tworktree = {}", module.display());
             let text = lines.join("\n") + "\n";

@@ -17,7 +17,7 @@ use tar::{Archive, Builder, EntryType, Header};
 
 use super::attributes::Attributes;
 use super::sparse;
-use crate::tree::marker::{MARKER_FILE, Marker};
+use crate::tree::marker::{MARKER_FILE, Marker, REMOVAL_FILE, Removal};
 
 const MANIFEST: &str = "manifest.json";
 const ADMIN: &str = "admin";
@@ -246,12 +246,21 @@ pub(super) fn verify(place: &Path) -> io::Result<Manifest> {
 
 /// Reads what a workspace was off its archive, without the store.
 pub(crate) fn load_marker(place: &Path) -> Option<Marker> {
-    let name = Path::new(ADMIN).join(MARKER_FILE);
+    load_of_admin_dir(place, MARKER_FILE).filter(Marker::is_sound)
+}
+
+/// Reads what a removal noted off an archive.
+pub(super) fn load_removal(place: &Path) -> Option<Removal> {
+    load_of_admin_dir(place, REMOVAL_FILE)
+}
+
+fn load_of_admin_dir<T: for<'de> Deserialize<'de>>(place: &Path, name: &str) -> Option<T> {
+    let name = Path::new(ADMIN).join(name);
     let mut archive = open(place).ok()?;
     let entry = archive.entries().ok()?.flatten().find(|entry| entry.path().is_ok_and(|path| path == name))?;
     let mut text = Vec::new();
     entry.take(spinney_git::SETTINGS_BYTES).read_to_end(&mut text).ok()?;
-    serde_json::from_slice(&text).ok().filter(Marker::is_sound)
+    serde_json::from_slice(&text).ok()
 }
 
 /// Refuses what we write into no archive: a hard link would lead to any file of this machine.

@@ -3,6 +3,7 @@
 //! 1. `moving`: tree and admin dir are renamed out of the trash, where it is still there. If a process works in them, they are
 //!    renamed back.
 //! 2. `deleting`: from here on it is only finished. The refs that keep its commits go, then the archives, then what was moved.
+//!    Our locks on worktrees that lay inside go last.
 //! 3. Row `purged`, with the mark of who erased it and when.
 //!
 //! A death while moving is undone: the trash is whole again. One while deleting is finished. Where something can't be deleted,
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use spinney_core::{EraseStep, Erased, Event, Operation, OperationStatus, Step, Timestamp, Workspace, WorkspaceStatus};
 use spinney_git::Presence;
 
+use super::archive;
 use super::archives::archive_files;
 use super::size::size_on_disk;
 use crate::home::disk;
@@ -38,13 +40,19 @@ struct EraseData {
     admin_dir: PathBuf,
     /// Who asked for it, in words: somebody else may finish it.
     by: String,
+    /// What its removal noted, read before that is deleted; none where it can't be read.
+    #[serde(default)]
+    removal: Option<Removal>,
 }
 
 impl EraseData {
     fn of(engine: &Engine, context: &Context, workspace: &Workspace) -> Self {
+        let admin_dir = tree::trashed_admin_dir(context, &workspace.id);
+        let archived = || engine.archive_of(workspace).and_then(|place| archive::load_removal(&place));
         Self {
             tree: tree::trash_place(&engine.home, &workspace.path, workspace.id.as_str()),
-            admin_dir: tree::trashed_admin_dir(context, &workspace.id),
+            removal: Removal::load(&admin_dir).or_else(archived),
+            admin_dir,
             by: engine.store.actor().to_string(),
         }
     }
@@ -183,6 +191,8 @@ impl Engine {
             disk::delete_moved_aside(&place).map_err(Error::files(&place, "deleted"))?;
             fail::point("erase.some-deleted")?;
         }
+        let inside = data.removal.as_ref().map(Removal::admin_dirs_inside).unwrap_or_default();
+        tree::unlock_inside(&workspace.id, &inside);
         fail::point("erase.deleted")?;
         let before = workspace.status;
         workspace.status = WorkspaceStatus::Purged;

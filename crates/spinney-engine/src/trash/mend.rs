@@ -43,7 +43,7 @@ impl Engine {
         Marker::of(workspace).write(&aside)?;
         let (branch, admin_name) = (Some(workspace.branch.clone()), workspace.id.to_string());
         let has_commit = tip.is_some();
-        Removal { branch, tip, admin_name, works: Vec::new(), had_tree: true }.write(&aside)?;
+        Removal::new(branch, tip, admin_name).write(&aside)?;
         if has_commit {
             tree::moved(context, workspace, tree, &aside).read_head_into_index().await?;
         }

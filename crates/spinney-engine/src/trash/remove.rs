@@ -3,9 +3,11 @@
 //! 1. The verdict is asked (a forced removal asks only for what no consent overrides).
 //! 2. `pinning`: row `removing`, journal written; then, under the repository's lock, the pin: one commit that keeps every
 //!    object alive that only this workspace named.
-//! 3. Tree and admin dir are renamed into the trash. That the pin is on the disk before needs no further note: what lies
+//! 3. Linked worktrees inside the tree, of whichever repository, are noted and locked in git. Where one can't be locked, the
+//!    removal is refused.
+//! 4. Tree and admin dir are renamed into the trash. That the pin is on the disk before needs no further note: what lies
 //!    in the trash was pinned. Where somebody worked in the tree meanwhile, it is pinned again from where it lies now.
-//! 4. Row `trashed`; works, ports and conversations released, in one transaction. The branch goes if Spinney made it, it is
+//! 5. Row `trashed`; works, ports and conversations released, in one transaction. The branch goes if Spinney made it, it is
 //!    merged or unstarted, and `cleanup.delete_merged_branches`; else it stays, and later sweeps look at it again.
 //!
 //! A death before anything has moved is undone; after it, finished. A move that failed is noted (`moving`) and tried again.
@@ -164,6 +166,7 @@ impl Engine {
             Ok(missing) if missing.is_empty() => {}
             Ok(missing) => observer(Notice::Warning(Warning::Minor { what: lost(&missing) })),
             Err(error) if running.operation.step == PINNING => {
+                tree::release_inside(context, &removing);
                 self.undo_remove(&running.operation, removing, data.status, &error.in_full()).await?;
                 running.lock.discard();
                 return Err(error);
@@ -212,7 +215,7 @@ impl Engine {
         let delete_branch = gone && context.config().cleanup.delete_merged_branches;
         let trash = tree::trash_place(&self.home, &workspace.path, workspace.id.as_str());
         let had_tree = [&workspace.path, &trash].iter().any(|place| place.symlink_metadata().is_ok());
-        let removal = Removal { branch, tip, admin_name, works, had_tree };
+        let removal = Removal { works, had_tree, ..Removal::new(branch, tip, admin_name) };
         Ok(RemoveData { removal, delete_branch, status: workspace.status, forced: false })
     }
 
@@ -228,6 +231,13 @@ impl Engine {
         let lock = context.lock("rm").await?;
         let mut rescue = Rescue::begin(context, workspace, &lock, &data.removal, data.forced).await?;
         fail::point("remove.pinned")?;
+        let inside = tree::find_inside(context, workspace)?;
+        if data.removal.note_inside(&inside) {
+            self.record_step(running, PINNING, data).await?;
+        }
+        fail::point("remove.inside-noted")?;
+        tree::lock_inside(context, workspace, &inside)?;
+        fail::point("remove.inside-locked")?;
         running.operation.step = MOVING;
         fail::point("remove.moving")?;
         tree::move_to_trash(&lock, context, &self.home, workspace, &data.removal)?;
@@ -340,10 +350,15 @@ impl Engine {
     ) -> Result<&'static str> {
         let mut data: RemoveData = operations::data(operation)?;
         if operation.step == PINNING && !tree::has_begun_to_move(context, &self.home, &workspace)? {
+            tree::release_inside(context, &workspace);
             self.undo_remove(operation, workspace, data.status, "its process died").await?;
             return Ok("undone");
         }
         let lock = context.lock("rm").await?;
+        // Where the tree is still in its place, somebody may have added one.
+        let inside = tree::find_inside(context, &workspace)?;
+        data.removal.note_inside(&inside);
+        tree::lock_inside(context, &workspace, &inside)?;
         tree::move_to_trash(&lock, context, &self.home, &workspace, &data.removal)?;
         let mut rescue = Rescue::resumed(context, &workspace, &lock);
         rescue.finish(&mut data.removal).await?;

@@ -296,7 +296,11 @@ impl Engine {
         cause: &str,
     ) -> Result<()> {
         let lock = context.lock("undo of restore").await?;
-        tree::move_to_trash(&lock, context, &self.home, &workspace, &data.removal)?;
+        let mut removal = data.removal.clone();
+        let inside = tree::find_inside(context, &workspace)?;
+        removal.note_inside(&inside);
+        tree::lock_inside(context, &workspace, &inside)?;
+        tree::move_to_trash(&lock, context, &self.home, &workspace, &removal)?;
         drop(lock);
         fail::point("restore.undo-moved")?;
         let trashed = Workspace {

@@ -116,8 +116,8 @@ fn entries_of(directory: &Path) -> Result<Vec<PathBuf>> {
 /// The admin dirs of linked worktrees that lie inside a workspace's tree.
 pub(super) fn nested_admin_dirs(context: &Context, path: &Path) -> Result<Vec<PathBuf>> {
     let is_nested = |admin_dir: &PathBuf| {
-        let pointer = read_regular_text(&admin_dir.join("gitdir"), POINTER_BYTES).unwrap_or_default();
-        let tree = Path::new(pointer.trim_end()).parent();
+        // Its pointer may be relative.
+        let tree = tree_of(admin_dir).map(|tree| disk::lexical(&tree));
         tree.is_some_and(|tree| tree != path && tree.starts_with(path))
     };
     Ok(all_admin_dirs(context)?.into_iter().filter(is_nested).collect())

@@ -2,12 +2,15 @@
 //!
 //! It travels into the trash with the admin dir and survives a lost database.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use spinney_core::account::LOCAL;
-use spinney_core::{BranchName, CommitId, NodeId, Provider, RepositoryName, Work, Workspace, WorkspaceId};
+use spinney_core::{
+    BranchName, CommitId, NodeId, Provider, RepositoryName, Work, Workspace, WorkspaceId, path_text, text_path,
+};
 
 use spinney_git::{SETTINGS_BYTES, read_regular};
 
@@ -16,6 +19,9 @@ use crate::{Error, Result};
 
 pub(crate) const MARKER_FILE: &str = "spinney.json";
 pub(crate) const REMOVAL_FILE: &str = "spinney-removal.json";
+
+/// A fraction of what is read of the file.
+const MOST_INSIDE_BYTES: usize = 256 << 10;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Marker {
@@ -90,6 +96,9 @@ pub(crate) struct Removal {
     /// Whether there was a tree to move; where there was one and it is not found, its disk may not be mounted.
     #[serde(default = "there_was")]
     pub had_tree: bool,
+    /// The admin dirs of the worktrees inside, as text: an erasure takes our locks there away.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub inside: BTreeSet<String>,
 }
 
 fn linked() -> Provider {
@@ -110,6 +119,29 @@ fn there_was() -> bool {
 }
 
 impl Removal {
+    pub fn new(branch: Option<BranchName>, tip: Option<CommitId>, admin_name: String) -> Self {
+        Self { branch, tip, admin_name, works: Vec::new(), had_tree: true, inside: BTreeSet::new() }
+    }
+
+    /// Adds worktrees that go with the tree; gives whether one is news. What is too much to be read again is left out: those
+    /// stay locked.
+    pub fn note_inside(&mut self, admin_dirs: &[PathBuf]) -> bool {
+        let before = self.inside.len();
+        let mut bytes: usize = self.inside.iter().map(String::len).sum();
+        for text in admin_dirs.iter().map(|admin_dir| path_text(admin_dir)) {
+            bytes += text.len();
+            if bytes <= MOST_INSIDE_BYTES {
+                self.inside.insert(text);
+            }
+        }
+        self.inside.len() > before
+    }
+
+    /// The admin dirs of the worktrees inside.
+    pub fn admin_dirs_inside(&self) -> Vec<PathBuf> {
+        self.inside.iter().map(|text| text_path(text)).filter(|admin_dir| admin_dir.is_absolute()).collect()
+    }
+
     pub fn write(&self, admin_dir: &Path) -> Result<()> {
         write(&admin_dir.join(REMOVAL_FILE), self)
     }

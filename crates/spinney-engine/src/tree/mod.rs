@@ -9,6 +9,7 @@ mod bringing;
 mod clone;
 mod finding;
 pub(crate) mod homes;
+mod inside;
 mod left_over;
 mod making;
 pub(crate) mod marker;
@@ -26,6 +27,7 @@ pub(crate) use bringing::{bring_in, is_apart, lend_branch, places, stale_locks};
 pub(crate) use finding::{
     all_admin_dirs_in, check_nested, check_not_moved, find_admin_dir, find_admin_dir_of, named_branches, was_handed_out,
 };
+pub(crate) use inside::{find_inside, lock_inside, release_inside, unlock_inside};
 pub(crate) use making::{discard, drop_made_branch, make, populate, retire_admin_dir};
 pub(crate) use moving::{
     ASIDE, KEPT_REFS, LOCKED_BY_SPINNEY, TRASH_BESIDE, bring_back, has_begun_to_move, kept_by, kept_refs, lock_reason,

@@ -5,9 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use spinney_core::{Workspace, WorkspaceId};
-use spinney_git::{POINTER_BYTES, RepositoryLock, read_regular, read_regular_text};
+use spinney_git::{POINTER_BYTES, RepositoryLock, read_regular};
 
-use super::finding::{find_admin_dir, nested_admin_dirs, tree_of};
+use super::finding::{find_admin_dir, tree_of};
+use super::inside::release_inside;
 use super::marker::Removal;
 use super::provider;
 use crate::home::disk;
@@ -18,7 +19,8 @@ use crate::{Error, Result, fail};
 /// The trash of trees that lie on another file system than the home.
 pub(crate) const TRASH_BESIDE: &str = ".spinney-trash";
 
-/// Moves tree and admin dir into the trash, under the caller's lock. Idempotent: what has moved already stays moved.
+/// Moves tree and admin dir into the trash, under the caller's lock; worktrees inside were locked before. Idempotent: what has
+/// moved already stays moved.
 pub(crate) fn move_to_trash(
     _lock: &RepositoryLock,
     context: &Context,
@@ -27,9 +29,6 @@ pub(crate) fn move_to_trash(
     removal: &Removal,
 ) -> Result<()> {
     let admin_trash = trashed_admin_dir(context, &workspace.id);
-    for nested in nested_admin_dirs(context, &workspace.path)? {
-        lock_nested(&nested, &workspace.id)?;
-    }
     // An empty one beside what has moved already was left by a git that was at work then.
     let moves = |admin_dir: &PathBuf| !admin_trash.exists() || admin_dir.join("gitdir").exists();
     if let Some(admin_dir) = find_admin_dir(context, workspace)?.filter(moves) {
@@ -102,29 +101,7 @@ pub(crate) fn bring_back(
         let gitdir = admin_dir.join("gitdir");
         disk::write_durably(&gitdir, back.as_bytes()).map_err(Error::files(&gitdir, "written"))?;
     }
-    unlock_nested(context, workspace)
-}
-
-/// Keeps a stray prune from a worktree that is in the trash inside another; a lock that is there already stays.
-fn lock_nested(admin_dir: &Path, id: &WorkspaceId) -> Result<()> {
-    let locked = admin_dir.join("locked");
-    match fs::OpenOptions::new().write(true).create_new(true).open(&locked) {
-        Ok(mut file) => {
-            io::Write::write_all(&mut file, lock_reason(id).as_bytes()).map_err(Error::files(&locked, "written"))
-        }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(Error::files(&locked, "written")(error)),
-    }
-}
-
-/// Undoes [`lock_nested`] once the tree is back.
-fn unlock_nested(context: &Context, workspace: &Workspace) -> Result<()> {
-    for nested in nested_admin_dirs(context, &workspace.path)? {
-        let locked = nested.join("locked");
-        if read_regular_text(&locked, POINTER_BYTES).is_ok_and(|reason| reason == lock_reason(&workspace.id)) {
-            fs::remove_file(&locked).map_err(Error::files(&locked, "deleted"))?;
-        }
-    }
+    release_inside(context, workspace);
     Ok(())
 }
 

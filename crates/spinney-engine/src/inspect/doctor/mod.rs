@@ -222,7 +222,8 @@ impl Engine {
                         (error.to_string(), format!("spinney --repo {name} cleanup orphans forgets it here"))
                     }
                     (WorkspaceStatus::Active, Opened::Damaged(error)) => {
-                        (error.to_string(), format!("git -C {} worktree repair", place.display()))
+                        let path = workspace.path.display();
+                        (error.to_string(), format!("git -C {} worktree repair {path}", place.display()))
                     }
                     (WorkspaceStatus::Active, Opened::Whole(tree)) => match tree.check_index().await {
                         Err(error @ spinney_git::Error::DamagedIndex { .. }) => {

@@ -383,10 +383,11 @@ fn a_damaged_git_file_is_never_taken_for_clean() {
         let listed = story.cli.run(&["ls", "-l", "--json"]).ok().json();
         assert_eq!(listed["workspaces"][0]["state"], "broken");
         let doctor = story.cli.run(&["doctor"]).ok().stdout;
-        assert!(doctor.contains("! ") && doctor.contains("worktree repair"), "{doctor}");
+        let repair = format!("worktree repair {}", workspace.text("path"));
+        assert!(doctor.contains("! ") && doctor.contains(&repair), "{doctor}");
     }
     // Doing what the hint says helps.
-    story.repository.git(&["worktree", "repair"]);
+    story.repository.try_git(&["worktree", "repair", workspace.text("path")]);
     assert_eq!(fs::read(&pointer).unwrap(), whole);
     story.make(&["--issue", "42"]);
 }

@@ -18,3 +18,4 @@ mod races;
 mod stories;
 mod unseen;
 mod verdict;
+mod worktrees_inside;

@@ -162,10 +162,15 @@ fn a_copy_is_another_repository() {
 impl Place {
     #[track_caller]
     fn assert_found_beside(&self, checkout: &Path) {
-        let cli = self.story.cli.in_directory(checkout);
+        self.assert_found_at(&self.story.cli, checkout, &self.tree);
+    }
+
+    #[track_caller]
+    fn assert_found_at(&self, cli: &Cli, checkout: &Path, tree: &Path) {
+        let cli = cli.in_directory(checkout);
         let row = show(&cli, "issue-1");
-        assert_eq!((row["status"].as_str(), row["path"].as_str()), (Some("active"), self.tree.to_str()), "{row:#}");
-        assert_eq!(status(self.story.sandbox(), &self.tree), self.status);
+        assert_eq!((row["status"].as_str(), row["path"].as_str()), (Some("active"), tree.to_str()), "{row:#}");
+        assert_eq!(status(self.story.sandbox(), tree), self.status);
         cli.run(&["restore", "issue-2"]).ok();
     }
 }
@@ -252,6 +257,80 @@ fn a_home_that_was_moved_is_followed() {
     // A link for people leads to where it is.
     let link = new.join("links/local/local/app/issue-1");
     assert_eq!(fs::read_link(link).unwrap(), tree);
+    fs::rename(&new, &old).unwrap();
+    story.cli.run(&["ls"]).ok();
+}
+
+/// Moves checkout and home before anything is run; both are found again there.
+fn both_moved(place: &Place, checkout: &Path, home: &Path, half_done: impl Fn(&Path)) {
+    let (story, sandbox) = (&place.story, place.story.sandbox());
+    let (old, old_home) = (story.repository.path(), sandbox.spinney_home());
+    for (from, to) in [(old, checkout), (&*old_home, home)] {
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::rename(from, to).unwrap();
+    }
+    let tree = home.join(place.tree.strip_prefix(&old_home).unwrap());
+    half_done(&tree);
+    let cli = story.cli.with_variable("SPINNEY_HOME", home);
+    place.assert_found(&cli, checkout, &tree);
+    fs::rename(checkout, old).unwrap();
+    fs::rename(home, &old_home).unwrap();
+    story.cli.run(&["ls"]).ok();
+    assert_eq!(status(sandbox, &place.tree), place.status);
+    place.tokens.assert_safe(&story.repository, &[]);
+}
+
+#[test]
+fn a_home_and_a_checkout_that_were_moved_at_once_are_followed() {
+    let place = Place::new();
+    let root = place.story.sandbox().path().to_owned();
+    both_moved(&place, &root.join("deeper/still/elsewhere"), &root.join("moved/home"), |_| ());
+}
+
+#[test]
+fn a_death_while_both_are_followed_is_made_good() {
+    let place = Place::new();
+    let root = place.story.sandbox().path().to_owned();
+    let (checkout, home) = (root.join("new/repositories/app"), root.join("new/spinney"));
+    both_moved(&place, &checkout, &home, |tree| {
+        let admin_dir = checkout.join(".git/worktrees").join(tree.file_name().unwrap());
+        assert!(admin_dir.is_dir(), "{}", admin_dir.display());
+        fs::write(tree.join(".git"), format!("gitdir: {}\n", admin_dir.display())).unwrap();
+    });
+}
+
+#[test]
+fn relative_pointers_of_what_was_moved_at_once_stay_right() {
+    let place = Place::new();
+    let root = place.story.sandbox().path().to_owned();
+    let admin_dir = PathBuf::from(place.story.sandbox().git(&place.tree, &["rev-parse", "--absolute-git-dir"]));
+    let to = |from: &Path, place: &Path| {
+        let up = "../".repeat(from.components().count() - root.components().count());
+        format!("{up}{}", place.strip_prefix(&root).unwrap().display())
+    };
+    fs::write(place.tree.join(".git"), format!("gitdir: {}\n", to(&place.tree, &admin_dir))).unwrap();
+    fs::write(admin_dir.join("gitdir"), format!("{}\n", to(&admin_dir, &place.tree.join(".git")))).unwrap();
+    assert_eq!(status(place.story.sandbox(), &place.tree), place.status);
+    both_moved(&place, &root.join("new/repositories/app"), &root.join("new/spinney"), |tree| {
+        assert_eq!(status(place.story.sandbox(), tree), place.status, "git alone finds it");
+    });
+}
+
+#[test]
+fn a_copy_is_another_repository_although_the_home_was_moved() {
+    let place = Place::new();
+    let (story, sandbox) = (&place.story, place.story.sandbox());
+    let (old, new) = (sandbox.spinney_home(), sandbox.path().join("moved"));
+    let copied = sandbox.path().join("copied");
+    copy(story.repository.path(), &copied);
+    fs::rename(&old, &new).unwrap();
+    let cli = story.cli.with_variable("SPINNEY_HOME", &new);
+    let there = cli.in_directory(&copied);
+    there.run(&["new", "--issue", "1"]).ok();
+    let tree = new.join(place.tree.strip_prefix(&old).unwrap());
+    assert_ne!(show(&there, "issue-1")["path"].as_str(), tree.to_str());
+    assert_eq!(names(&there), ["local/app", "local/copied"]);
+    place.assert_found_at(&cli, story.repository.path(), &tree);
     fs::rename(&new, &old).unwrap();
     story.cli.run(&["ls"]).ok();
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use spinney_testkit::{Cli, Plant, Ran, Tokens, wait_until};
 
 use crate::support::common::{Story, files_below};
+use crate::support::lost::inside::Inside;
 
 /// How a process ends that `abort` ended.
 pub const ABORTED: i32 = 134;
@@ -24,6 +25,10 @@ pub struct Wood {
     pub tokens: Tokens,
     /// Directories outside of the home in which work may lie.
     pub beside: Vec<PathBuf>,
+    /// A worktree of a repository that is not Spinney's, inside issue 1.
+    pub inside: Inside,
+    /// The same inside what is to be erased.
+    erased: Option<Inside>,
     before: State,
     issue: Cell<u32>,
 }
@@ -105,8 +110,10 @@ impl Wood {
     pub fn of(story: Story, plants: &[Plant]) -> Self {
         let tree = story.make(&["--issue", "1"]).path();
         let tokens = Tokens::plant(story.sandbox(), &tree, plants);
+        let other = story.sandbox().repository("other");
+        let inside = Inside::plant(story.sandbox(), other.path(), &tree.join("inside"));
         let before = state(&story, &tree);
-        Self { story, tree, tokens, beside: Vec::new(), before, issue: Cell::new(1) }
+        Self { story, tree, tokens, beside: Vec::new(), inside, erased: None, before, issue: Cell::new(1) }
     }
 
     /// Does what the deed needs before it, and gives the command line of it.
@@ -151,6 +158,8 @@ impl Wood {
                 // What is erased is meant to be gone: its tokens are nobody's.
                 let _ = Tokens::plant(self.story.sandbox(), &tree, &[Plant::Committed, Plant::Staged]);
                 fs::write(tree.join("only-here.txt"), &issue).unwrap();
+                let other = self.story.sandbox().path().join("repositories/other");
+                self.erased = Some(Inside::plant(self.story.sandbox(), &other, &tree.join("inside")));
                 self.story.cli.run(&["rm", &format!("issue-{issue}"), "--force"]).ok();
                 if deed == Deed::EraseArchived {
                     self.story.cli.run(&["trash", "purge", &format!("issue-{issue}")]).ok();
@@ -241,6 +250,7 @@ impl Wood {
             Deed::Remove | Deed::Restore | Deed::RestoreArchived | Deed::Purge => {}
         }
         self.bring("active");
+        self.inside.assert_whole();
         let now = state(&self.story, &self.tree);
         assert!(now == self.before, "it came back another: {now:#?}\nit was {:#?}", self.before);
     }
@@ -256,6 +266,8 @@ impl Wood {
             self.story.cli.run(&["rm", issue, "--force"]).ok();
             self.story.cli.run(&["trash", "erase", issue, "--yes"]).ok();
         }
+        let lock = self.erased.as_ref().and_then(Inside::lock);
+        assert_eq!(lock, None, "what was inside stays locked");
         let id = shown.text("id").to_owned();
         assert_nothing_of(&self.story, &id);
         self.story.cli.run(&["restore", issue]).exits(4);
@@ -347,6 +359,7 @@ impl Wood {
     pub fn assert_tokens(&self) {
         let beside: Vec<_> = self.beside.iter().map(PathBuf::as_path).collect();
         self.tokens.assert_safe(&self.story.repository, &beside);
+        self.inside.assert_kept();
     }
 
     #[track_caller]

@@ -1,5 +1,6 @@
 //! What the tests about lost work share: kinds of content with a token each, and the search for tokens.
 
+pub mod inside;
 pub mod kinds;
 pub mod mount;
 pub mod tokens;
