@@ -41,8 +41,10 @@ fn assert_held(workshop: &Workshop, job: &Job, what: &str) {
     assert_eq!((job.text("push"), &job.0["held"]["commit"]), ("held", &job.0["commit"]), "{what}: {:#}", job.0);
 }
 
+type Change = fn(&Workshop, &Path);
+
 /// Ways of a copy to another name.
-fn moves() -> [(&'static str, fn(&Workshop, &Path)); 4] {
+fn moves() -> [(&'static str, Change); 4] {
     fn rename(tree: &Path) {
         fs::rename(tree.join("secrets.key"), tree.join("foo.txt")).unwrap();
     }
