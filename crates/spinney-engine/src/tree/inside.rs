@@ -93,7 +93,7 @@ fn git_files(top: &Path) -> Vec<PathBuf> {
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => waiting.push(entry.path()),
                 Ok(kind) if kind.is_file() && entry.file_name() == ".git" && directory != top => {
-                    found.push(entry.path())
+                    found.push(entry.path());
                 }
                 _ => {}
             }
