@@ -312,7 +312,7 @@ fn what_brings_a_lost_workspace_back_is_told() {
     fs::write(path.join("a.txt"), "a").unwrap();
     story.sandbox().git(&path, &["add", "a.txt"]);
     story.sandbox().git(&path, &["commit", "--quiet", "--message", "a"]);
-    fs::remove_dir_all(&path).unwrap();
+    fs::rename(&path, story.sandbox().path().join("away")).unwrap();
     story.cli.run(&["ls"]).ok();
     let why = story.cli.run(&["why", "issue-1"]).ok();
     assert!(why.stdout.contains("spinney new --issue 1") && !why.stdout.contains("spinney exec"), "{}", why.told());
