@@ -24,6 +24,7 @@ pub fn of_tests(wants_agents: bool) -> Vec<Need> {
         Need { what: "PostgreSQL", packages: &["postgresql"], is_met: Programs::are_there },
         Need { what: "Chromium", packages: &["chromium", "chromium-driver"], is_met: browser::is_there },
         Need { what: "git-lfs", packages: &["git-lfs"], is_met: || packages::is_there("git-lfs") },
+        Need { what: "bubblewrap", packages: &["bubblewrap"], is_met: || packages::is_there("bwrap") },
         // Their completion is tested.
         Need { what: "zsh", packages: &["zsh"], is_met: || packages::is_there("zsh") },
         Need { what: "fish", packages: &["fish"], is_met: || packages::is_there("fish") },

@@ -9,6 +9,8 @@ use std::time::Duration;
 use spinney_core::BranchName;
 
 use crate::disk::presence::owner_on_the_way;
+use crate::import::refusal::Refusal;
+use crate::jail::answer::Unverifiable;
 use crate::repository::lock::Holder;
 use crate::settings::executing::Executing;
 use crate::settings::nested::Opaque;
@@ -115,6 +117,16 @@ pub enum Error {
     Opaque(Box<Opaque>),
     #[error("git-lfs is not installed")]
     LfsMissing,
+
+    /// What an agent in a box wrote gives no answer.
+    #[error("{question} can't be told")]
+    Unverifiable {
+        question: &'static str,
+        #[source]
+        why: Box<Unverifiable>,
+    },
+    #[error("what the box made can't be imported")]
+    ImportRefused(#[source] Box<Refusal>),
 
     /// A name that git could take for something else.
     #[error("`{}` can't be used as {what}", spinney_core::names::for_message(.name))]

@@ -176,7 +176,7 @@ impl Checked {
 }
 
 /// The file that a bare name means, as the path in the environment says.
-fn find_program(program: &Path, environment: &[(OsString, OsString)]) -> Option<PathBuf> {
+pub(crate) fn find_program(program: &Path, environment: &[(OsString, OsString)]) -> Option<PathBuf> {
     if program.components().count() != 1 {
         return None;
     }

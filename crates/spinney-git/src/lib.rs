@@ -20,13 +20,16 @@
 //! # }
 //! ```
 
+mod boxed;
 mod disk;
 mod error;
 mod evidence;
 mod git;
 #[cfg(test)]
 mod hostile;
+mod import;
 mod index;
+mod jail;
 mod pin;
 mod process;
 mod refs;
@@ -36,6 +39,11 @@ mod survey;
 mod transfer;
 mod worktree;
 
+pub use boxed::left_over::BoxedCommit;
+pub use boxed::left_over_parse::BoxedLeftOver;
+pub use boxed::mirror::BaseMirror;
+pub use boxed::places::BoxPlaces;
+pub use boxed::tree::BoxedTree;
 pub use disk::presence::{Presence, owner_on_the_way};
 pub use disk::regular::{
     POINTER_BYTES, SETTINGS_BYTES, open_regular, open_regular_beneath, read_persons_text, read_regular,
@@ -52,9 +60,15 @@ pub use evidence::history::Unpushed;
 pub use evidence::reachable::Elsewhere;
 pub use evidence::rescue::{NamedRef, OnlyHere};
 pub use git::{Git, GitOptions, GitVersion};
+pub use import::finding::{Finding, ImportLimits, Imported, Leads};
+pub use import::refusal::Refusal;
+pub use import::run::Import;
 pub use index::{
     FileStat, FileTime, Index, IndexDirectory, IndexEntry, IndexMode, InvalidIndex, ObjectFormat, ObjectId,
 };
+pub use jail::answer::Unverifiable;
+pub use jail::limits::JailLimits;
+pub use jail::probe::{Jail, JailUnavailable};
 pub use pin::bundle::BUNDLE;
 pub use pin::keep::{KEPT_ALIVE, VANISHED};
 pub use pin::stamp::PinStamp;

@@ -11,6 +11,7 @@ use crate::{Error, Result};
 
 pub(crate) const INDEX: &str = "index-";
 pub(crate) const PACK: &str = "pack-";
+pub(crate) const IMPORT: &str = "import-";
 const OBJECTS: &str = "objects-";
 
 /// Makes a scratch directory, whose name tells what it is for and whose it is.
@@ -22,7 +23,7 @@ pub(crate) fn directory(state_dir: &Path, what: &str) -> Result<TempDir> {
 /// Whether a directory in the state dir is scratch of a process that died over it.
 #[must_use]
 pub fn is_abandoned_scratch(name: &str) -> bool {
-    let owner = [INDEX, PACK, OBJECTS].iter().find_map(|what| name.strip_prefix(what));
+    let owner = [INDEX, PACK, IMPORT, OBJECTS].iter().find_map(|what| name.strip_prefix(what));
     owner
         .and_then(|rest| rest.split('-').next()?.parse().ok())
         .and_then(rustix::process::Pid::from_raw)
@@ -49,7 +50,7 @@ impl ScratchObjects {
 }
 
 /// A path as one entry of a list that colons separate: git reads an entry in quotes as a string of C.
-fn quoted(path: &OsStr) -> OsString {
+pub(crate) fn quoted(path: &OsStr) -> OsString {
     let mut quoted = vec![b'"'];
     for byte in path.as_bytes() {
         match byte {
@@ -78,6 +79,6 @@ mod tests {
         assert!(!is_abandoned_scratch(&own) && !is_abandoned_scratch("fetched.json"));
         // No process has the highest number that a pid can be.
         let dead = i32::MAX;
-        assert!([INDEX, PACK, OBJECTS].iter().all(|what| is_abandoned_scratch(&format!("{what}{dead}-x"))));
+        assert!([INDEX, PACK, IMPORT, OBJECTS].iter().all(|what| is_abandoned_scratch(&format!("{what}{dead}-x"))));
     }
 }

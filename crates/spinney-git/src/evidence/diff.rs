@@ -21,14 +21,20 @@ impl Repository {
         let fork = self.load_merge_base(base, tip).await?.unwrap_or_else(|| base.clone());
         let diff = self.command().args(["diff-tree", "-p", "-r", "--find-renames", "--no-color"]);
         let diff = diff.args(["--no-ext-diff", "--no-textconv", fork.as_str(), tip.as_str(), "--"]);
-        let mut output = diff.stdout_up_to(max_bytes).run().await?;
-        let truncated = output.stdout.len() > max_bytes;
-        output.stdout.truncate(max_bytes);
+        Ok(Patch::cut(diff.stdout_up_to(max_bytes).run().await?.stdout, max_bytes))
+    }
+}
+
+impl Patch {
+    /// What was read of it, up to the last whole line where there is more.
+    pub(crate) fn cut(mut bytes: Vec<u8>, max_bytes: usize) -> Self {
+        let truncated = bytes.len() > max_bytes;
+        bytes.truncate(max_bytes);
         if truncated {
             // A line that is cut says something else than it did.
-            let whole = output.stdout.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-            output.stdout.truncate(whole);
+            let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+            bytes.truncate(whole);
         }
-        Ok(Patch { text: String::from_utf8_lossy(&output.stdout).into_owned(), truncated })
+        Self { text: String::from_utf8_lossy(&bytes).into_owned(), truncated }
     }
 }

@@ -105,17 +105,22 @@ impl Repository {
         let command =
             command.arg(directory.path().join("pack")).stdin_bytes((exclusive.join("\n") + "\n").into_bytes());
         let name = format!("pack-{}", command.text().await.map_err(missing_objects)?);
+        self.take_in(directory.path(), &name).map(Some)
+    }
+
+    /// Moves a whole pack into the repository, safe from every gc until it is released.
+    pub(crate) fn take_in(&self, directory: &Path, name: &str) -> Result<KeptPack> {
         let packs = self.pack_dir();
         let keep = packs.join(format!("{name}.keep"));
         fs::create_dir_all(&packs).and_then(|()| fs::write(&keep, KEEP)).map_err(|e| Error::io("write", &keep, e))?;
         // A pack without its index is none: that comes last.
         for end in ["rev", "pack", "idx"] {
             let file = format!("{name}.{end}");
-            move_in(&directory.path().join(&file), &packs.join(&file), end != "rev")?;
+            move_in(&directory.join(&file), &packs.join(&file), end != "rev")?;
         }
         let synced = fs::File::open(&packs).and_then(|directory| directory.sync_all());
         synced.map_err(|source| Error::io("write", &packs, source))?;
-        Ok(Some(KeptPack { keep }))
+        Ok(KeptPack { keep })
     }
 
     fn pack_dir(&self) -> PathBuf {
@@ -123,7 +128,7 @@ impl Repository {
     }
 
     /// Deletes the `.keep`s that a death left.
-    fn drop_stale_keeps(&self) -> Result<()> {
+    pub(crate) fn drop_stale_keeps(&self) -> Result<()> {
         for entry in fs::read_dir(self.pack_dir()).into_iter().flatten().flatten() {
             let path = entry.path();
             if path.extension().is_some_and(|end| end == "keep")

@@ -2,9 +2,11 @@
 //!
 //! Invariants: the environment is cleared and set anew, without the caller's secrets unless they are asked for; stdin is empty unless bytes are given; the process leads its
 //! own group, and the whole group is killed when the time is up or the caller goes away; a process that holds a
-//! repository's lock inherits its descriptor, so that the lock outlives us for as long as the process does.
+//! repository's lock inherits its descriptor, so that the lock outlives us for as long as the process does. A process in the
+//! jail has nothing of the caller's environment, and its failures are not classified: what it says is not to be trusted.
 
 use std::ffi::{OsStr, OsString};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -14,10 +16,11 @@ use tokio::process::Child;
 use tokio::time::Instant;
 
 use crate::git::Git;
+use crate::jail::confinement::Confinement;
 use crate::process::classify::classify;
 use crate::process::environment;
 use crate::process::memory::limit_memory;
-use crate::process::running::{Running, collect};
+use crate::process::running::{Running, Wanted, collect};
 use crate::process::silence::fall_silent;
 use crate::process::threads::expect_patience;
 use crate::repository::lock::RepositoryLock;
@@ -40,9 +43,13 @@ pub struct Command {
     /// How long it may get nothing from its remote.
     silence: Option<Duration>,
     accepted: Vec<i32>,
-    /// Of how much stdout more is not wanted.
-    enough: Option<usize>,
-    held: Option<std::os::fd::OwnedFd>,
+    /// How much of stdout is wanted.
+    wanted: Wanted,
+    held: Option<OwnedFd>,
+    /// The ends of a pipe to or from another process.
+    source: Option<OwnedFd>,
+    sink: Option<OwnedFd>,
+    confinement: Option<Confinement>,
     guarded: Option<Guarded>,
     runs: Runs,
 }
@@ -76,8 +83,11 @@ impl Command {
             timeout: git.options().command_timeout,
             silence: None,
             accepted: vec![0],
-            enough: None,
+            wanted: Wanted::default(),
             held: None,
+            source: None,
+            sink: None,
+            confinement: None,
             guarded: None,
             runs: Runs::NOTHING,
         }
@@ -159,8 +169,30 @@ impl Command {
 
     /// Ends the process once it wrote more than so many bytes: what it wrote until then is its answer.
     pub(crate) fn stdout_up_to(mut self, bytes: usize) -> Self {
-        self.enough = Some(bytes);
+        self.wanted = Wanted::Beginning(bytes);
         self
+    }
+
+    /// Ends the process where it writes more than so many bytes, which is an error.
+    pub(crate) fn stdout_at_most(mut self, bytes: usize) -> Self {
+        self.wanted = Wanted::AtMost(bytes);
+        self
+    }
+
+    /// Runs the process in the jail.
+    pub(crate) fn confined_to(mut self, confinement: Confinement) -> Self {
+        self.timeout = confinement.limits().time;
+        self.confinement = Some(confinement);
+        self
+    }
+
+    /// Runs two processes at once, where one reads what the other writes. Gives the outcome of each.
+    pub(crate) async fn run_into(mut self, mut reader: Self) -> Result<(Result<Output>, Result<Output>)> {
+        let (source, sink) =
+            std::io::pipe().map_err(|source| Error::io("make a pipe for", Path::new("git"), source))?;
+        self.sink = Some(sink.into());
+        reader.source = Some(source.into());
+        Ok(tokio::join!(self.run(), reader.run()))
     }
 
     /// Runs the process to its end.
@@ -183,16 +215,17 @@ impl Command {
             }
         };
         let output = tokio::select! {
-            output = collect(child, stdin, self.enough, &shown) => output,
+            output = collect(child, stdin, self.wanted, &shown) => output,
             () = tokio::time::sleep(timeout) => return Err(Error::Timeout { command: shown, after: timeout }),
             () = silent => return Err(Error::NoAnswer { after: silence.unwrap_or_default() }),
         };
         running.ended();
         let output = output?;
         tracing::trace!(command = %shown, status = output.status, elapsed = ?started.elapsed(), "git ended");
-        let is_enough = self.enough.is_some_and(|enough| output.stdout.len() > enough);
-        if is_enough || self.accepted.contains(&output.status) {
+        if self.wanted.is_exceeded_by(&output) || self.accepted.contains(&output.status) {
             Ok(output)
+        } else if self.confinement.is_some() {
+            Err(Error::Failed { command: shown, status: output.status, stderr: output.stderr })
         } else {
             Err(classify(&shown, &self.directory, output.status, &output.stderr))
         }
@@ -205,47 +238,73 @@ impl Command {
 
     fn spawn(&mut self, shown: &str) -> Result<Child> {
         expect_patience(shown);
-        let options = self.git.options();
-        let environment = if self.secrets { self.git.whole_environment() } else { self.git.environment() };
+        let program = self.git.options().program.clone();
         // A process that is given no bytes has the lock for its stdin. Anything else takes a fork of this whole process.
-        let stdin = match (self.stdin.is_some(), self.held.take_if(|_| self.stdin.is_none())) {
+        let stdin = match (self.stdin.is_some(), self.source.take()) {
             (true, _) => Stdio::piped(),
-            (false, Some(descriptor)) => Stdio::from(descriptor),
-            (false, None) => Stdio::null(),
+            (false, Some(source)) => Stdio::from(source),
+            (false, None) => self.held.take().map_or_else(Stdio::null, Stdio::from),
         };
+        let stdout = self.sink.take().map_or_else(Stdio::piped, Stdio::from);
+        let mut command = match &self.confinement {
+            Some(confinement) => self.jailed(confinement)?,
+            None => self.plain(&program),
+        };
+        command.stdin(stdin).stdout(stdout).stderr(Stdio::piped()).process_group(0).kill_on_drop(true);
+        if let Some(descriptor) = self.held.take() {
+            command.preserved_fds(vec![descriptor]);
+        }
+        command.spawn().inspect(limit_memory).map_err(|source| match source.kind() {
+            _ if self.confinement.is_some() => Error::io("run", Path::new(command.as_std().get_program()), source),
+            std::io::ErrorKind::NotFound if self.directory.is_dir() => Error::GitMissing { program: program.clone() },
+            std::io::ErrorKind::NotFound => Error::io("enter", &self.directory, source),
+            std::io::ErrorKind::ArgumentListTooLong => {
+                Error::Unexpected { command: shown.to_owned(), detail: "too many arguments".to_owned() }
+            }
+            _ => Error::io("run", &program, source),
+        })
+    }
+
+    fn plain(&self, program: &Path) -> tokio::process::Command {
+        let environment = if self.secrets { self.git.whole_environment() } else { self.git.environment() };
+        let environment = environment.iter().map(|(key, value)| (key.as_os_str(), value.as_os_str()));
         #[expect(clippy::disallowed_methods, reason = "this is the one place where git is run")]
-        let mut command = tokio::process::Command::new(&options.program);
+        let mut command = tokio::process::Command::new(program);
         command
             .args(environment::flags())
             .args(&self.arguments)
             .current_dir(&self.directory)
             .env_clear()
-            .envs(environment.iter().map(|(key, value)| (key, value)))
-            .envs(self.environment.iter().map(|(key, value)| (key, value)))
-            .env("PWD", &self.directory)
-            .env("GIT_CONFIG_COUNT", self.config.len().to_string())
-            .stdin(stdin)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .kill_on_drop(true);
+            .envs(environment)
+            .envs(self.own_environment());
+        command
+    }
+
+    fn jailed(&self, confinement: &Confinement) -> Result<tokio::process::Command> {
+        let filter = confinement.filter()?;
+        #[expect(clippy::disallowed_methods, reason = "this is the one place where the jail is entered")]
+        let mut command = tokio::process::Command::new(confinement.program());
+        let own = self.own_environment();
+        command
+            .args(confinement.arguments(&self.directory, environment::of_jail().chain(own), filter.as_raw_fd()))
+            .args(environment::flags().filter(|_| confinement.runs_git()))
+            .args(&self.arguments)
+            .current_dir("/")
+            .env_clear()
+            .preserved_fds(vec![filter]);
+        Ok(command)
+    }
+
+    /// What only this process is told.
+    fn own_environment(&self) -> impl Iterator<Item = (OsString, OsString)> + use<> {
+        let mut own = self.environment.clone();
+        own.push(("PWD".into(), self.directory.clone().into()));
+        own.push(("GIT_CONFIG_COUNT".into(), self.config.len().to_string().into()));
         for (index, (key, value)) in self.config.iter().enumerate() {
-            command.env(format!("GIT_CONFIG_KEY_{index}"), key).env(format!("GIT_CONFIG_VALUE_{index}"), value);
+            own.push((format!("GIT_CONFIG_KEY_{index}").into(), key.into()));
+            own.push((format!("GIT_CONFIG_VALUE_{index}").into(), value.into()));
         }
-        if let Some(descriptor) = self.held.take() {
-            command.preserved_fds(vec![descriptor]);
-        }
-        let spawned = command.spawn().inspect(limit_memory);
-        spawned.map_err(|source| match source.kind() {
-            std::io::ErrorKind::NotFound if self.directory.is_dir() => {
-                Error::GitMissing { program: options.program.clone() }
-            }
-            std::io::ErrorKind::NotFound => Error::io("enter", &self.directory, source),
-            std::io::ErrorKind::ArgumentListTooLong => {
-                Error::Unexpected { command: shown.to_owned(), detail: "too many arguments".to_owned() }
-            }
-            _ => Error::io("run", &options.program, source),
-        })
+        own.into_iter()
     }
 
     /// The command as messages show it: without our flags, without secrets, on one line.

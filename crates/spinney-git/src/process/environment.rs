@@ -66,6 +66,22 @@ const CONFIG: [&str; 17] = [
     "commit.gpgSign=false",
 ];
 
+/// What is set in the jail besides: no configuration but that of the call and of what it looks at, and nothing that a git dir
+/// says about which of its commits count.
+const OF_JAIL: [(&str, &str); 6] = [
+    ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_ATTR_NOSYSTEM", "1"),
+    ("GIT_SHALLOW_FILE", ""),
+    ("GIT_NO_LAZY_FETCH", "1"),
+];
+
+/// The environment of a process in the jail: nothing of the caller's.
+pub(crate) fn of_jail() -> impl Iterator<Item = (OsString, OsString)> {
+    SET.iter().chain(&OF_JAIL).map(|(key, value)| (OsString::from(key), OsString::from(value)))
+}
+
 /// The caller's environment made clean, with what is always set.
 pub(crate) fn clean(given: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
     given

@@ -18,6 +18,34 @@ const MAX_STDERR: usize = 64 << 10;
 /// How long a pipe may stay open after git itself ended: something it started in the background holds it.
 const PIPE_GRACE: Duration = Duration::from_secs(2);
 
+/// How much of what a process writes is wanted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Wanted {
+    /// All of it, and more than so many bytes are an error.
+    AtMost(usize),
+    /// So many bytes; what comes after them is of no interest.
+    Beginning(usize),
+}
+
+impl Default for Wanted {
+    fn default() -> Self {
+        Self::AtMost(MAX_STDOUT)
+    }
+}
+
+impl Wanted {
+    /// Whether a process wrote more than is of interest, which ended it.
+    pub(crate) fn is_exceeded_by(self, output: &Output) -> bool {
+        matches!(self, Self::Beginning(limit) if output.stdout.len() > limit)
+    }
+
+    fn limit(self) -> usize {
+        match self {
+            Self::AtMost(limit) | Self::Beginning(limit) => limit,
+        }
+    }
+}
+
 /// Ends the whole group of a process, unless it ended by itself.
 pub(crate) struct Running {
     group: Option<Pid>,
@@ -45,13 +73,8 @@ impl Drop for Running {
 /// Feeds a process, reads what it writes, and waits for its end.
 ///
 /// One that wrote more than enough finds its pipe closed, and ends by that.
-pub(crate) async fn collect(
-    mut child: Child,
-    stdin: Option<Vec<u8>>,
-    enough: Option<usize>,
-    shown: &str,
-) -> Result<Output> {
-    let limit = enough.unwrap_or(MAX_STDOUT);
+pub(crate) async fn collect(mut child: Child, stdin: Option<Vec<u8>>, wanted: Wanted, shown: &str) -> Result<Output> {
+    let limit = wanted.limit();
     let mut input = child.stdin.take();
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let (mut out, mut err) = (Vec::new(), Vec::new());
@@ -84,7 +107,7 @@ pub(crate) async fn collect(
         }
         status
     };
-    if out.len() > limit && enough.is_none() {
+    if out.len() > limit && matches!(wanted, Wanted::AtMost(_)) {
         return Err(Error::OutputTooLarge { command: shown.to_owned(), limit });
     }
     let status = match status {

@@ -209,7 +209,7 @@ fn is_whole(identity: &str) -> bool {
 }
 
 /// A message as git takes it: no control characters, no blanks at the ends, never empty. Nothing in it is a comment.
-fn clean_message(message: &str) -> String {
+pub(crate) fn clean_message(message: &str) -> String {
     let cut = &message[..message.floor_char_boundary(MAX_MESSAGE)];
     let plain: String = cut.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
     let lines: Vec<&str> = plain.lines().map(str::trim_end).collect();

@@ -139,7 +139,8 @@ impl crate::Repository {
     }
 }
 
-fn unreadable(stderr: &str) -> Option<&str> {
+/// The line in which git only warns that it could not look everywhere.
+pub(crate) fn unreadable(stderr: &str) -> Option<&str> {
     let mut lines = stderr.lines().map(str::trim);
     lines.find(|line| line.contains("could not open directory") || line.contains("unable to access"))
 }
