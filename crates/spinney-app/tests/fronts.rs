@@ -54,6 +54,7 @@ const ALONE: &[(&str, &str)] = &[
     ("spinney/src/commands/init_claude.rs foresee", "`init --claude` looks at what new workspaces would have"),
     ("spinney/src/commands/init_claude.rs give_to_workspaces", "`init --claude`"),
     ("spinney/src/commands/job_run.rs recover", "a job's process heals what died before it"),
+    ("spinney/src/commands/path.rs require_link", "people at a terminal get the readable link"),
     ("spinney/src/commands/restore.rs detached_at", "what the command line says of a detached HEAD"),
     ("spinney/src/follow/ending.rs remote", "what to type next, where there is a remote"),
 ];
