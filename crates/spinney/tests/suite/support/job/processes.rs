@@ -76,9 +76,10 @@ pub fn group_and_session(process: u32) -> (u32, u32) {
     (fields[2].parse().unwrap(), fields[3].parse().unwrap())
 }
 
-/// Waits for a file that holds a process's id.
+/// Waits for a file that holds a process's id. Who writes it by a shell's `>` has made it before anything is in it.
 #[track_caller]
 pub fn read_pid(path: &Path) -> u32 {
-    wait_until(|| path.exists(), LONG);
-    fs::read_to_string(path).unwrap().trim().parse().unwrap()
+    let read = || fs::read_to_string(path).ok()?.trim().parse().ok();
+    wait_until(|| read().is_some(), LONG);
+    read().unwrap()
 }
